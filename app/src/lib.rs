@@ -1,1 +1,80 @@
-//! Placeholder.
+//! The web app: pages and components, rendered on the server first and then hydrated.
+//!
+//! A page reads signals and draws; what to draw is decided in plain functions, and every request
+//! goes through [`api`]. `server` renders [`shell`], `frontend` hydrates [`App`].
+
+#![expect(unreachable_pub, reason = "the component macro makes everything it generates public")]
+
+pub mod api;
+mod components;
+mod load;
+mod pages;
+#[cfg(feature = "ssr")]
+pub mod shell;
+
+use leptos::prelude::*;
+use leptos_meta::{Title, provide_meta_context};
+use leptos_router::components::{Route, Router, Routes};
+use leptos_router::path;
+use wire::server::ConfigReply;
+
+use components::frame::Frame;
+use pages::index::IndexPage;
+use pages::job_tracking::JobTrackingPage;
+use pages::jobs::JobsPage;
+use pages::not_found::NotFoundPage;
+use pages::test::TestPage;
+
+/// What the server knows before any request: its configuration, given to the first rendering
+/// and carried over to the browser within the page.
+#[derive(Clone, Debug)]
+pub struct Config(pub ConfigReply);
+
+/// The whole app. Every page has two spellings, and hydration matches the path too, so each
+/// spelling is a route of its own.
+#[component]
+pub fn App() -> impl IntoView {
+    provide_meta_context();
+    let config = SharedValue::new(|| {
+        use_context::<Config>().expect("the server provides the configuration").0
+    });
+    provide_context(Config(config.into_inner()));
+    mark_hydrated();
+
+    view! {
+        <Title formatter=|title: String| {
+            if title.is_empty() { "Copilot Portal".into() } else { format!("{title} · Copilot Portal") }
+        } />
+        <Router>
+            <Frame>
+                <Routes fallback=NotFoundPage>
+                    <Route path=path!("/") view=IndexPage />
+                    <Route path=path!("/index") view=IndexPage />
+                    <Route path=path!("/index.html") view=IndexPage />
+                    <Route path=path!("/jobs") view=JobsPage />
+                    <Route path=path!("/jobs.html") view=JobsPage />
+                    <Route path=path!("/jobTracking") view=JobTrackingPage />
+                    <Route path=path!("/jobTracking.html") view=JobTrackingPage />
+                    <Route path=path!("/test") view=TestPage />
+                    <Route path=path!("/test.html") view=TestPage />
+                </Routes>
+            </Frame>
+        </Router>
+    }
+}
+
+/// The server's configuration, for any component below [`App`].
+fn config() -> ConfigReply {
+    expect_context::<Config>().0
+}
+
+/// Says on the root element that the page now reacts: scripts and tests wait for it.
+/// Effects run in the browser only, and only after hydration.
+fn mark_hydrated() {
+    Effect::new(|_| {
+        if let Some(root) = document().document_element() {
+            // Setting an attribute of a valid name can't fail.
+            let _ = root.set_attribute("data-hydrated", "true");
+        }
+    });
+}

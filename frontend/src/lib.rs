@@ -1,1 +1,10 @@
-//! Placeholder.
+//! The browser's entry point. Everything else is in `app`.
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// Brings the page that the server rendered to life. The page's own script calls it once.
+#[wasm_bindgen]
+pub fn hydrate() {
+    console_error_panic_hook::set_once();
+    leptos::mount::hydrate_body(app::App);
+}

@@ -1,1 +1,11 @@
-//! Placeholder.
+//! Copilot Portal's server: HTTP on one side, the engine on the other.
+//!
+//! `main` assembles these parts; tests build [`http::router`] themselves and call it without a
+//! socket.
+
+pub mod config;
+pub mod http;
+pub mod security;
+pub mod site;
+pub mod startup;
+pub mod telemetry;

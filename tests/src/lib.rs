@@ -1,1 +1,163 @@
-//! Placeholder.
+//! The harness of the API tests: a whole server behind its router, without a socket.
+
+use std::path::Path;
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Request, Response, StatusCode, header};
+use engine::lifecycle::Lifecycle;
+use http_body_util::BodyExt;
+use serde_json::Value;
+use server::http::{AppState, Parts, router};
+use server::security::Policy;
+use server::security::access::AccessKey;
+use server::security::host::OwnNames;
+use server::site::Site;
+use tower::ServiceExt;
+
+/// What the tests call the server.
+pub const HOST: &str = "localhost:8888";
+
+/// A server under test. When it is dropped, nothing of it may still be running.
+#[derive(Debug)]
+pub struct TestApp {
+    router: Router,
+    lifecycle: Lifecycle,
+}
+
+/// How a test's server differs from an ordinary one.
+#[derive(Debug)]
+pub struct Options {
+    /// The address it pretends to listen on.
+    pub bound_to: &'static str,
+    /// Its further names.
+    pub allowed_hosts: Vec<String>,
+    /// The key that callers must show.
+    pub access_key: Option<&'static str>,
+    /// The largest body in bytes.
+    pub max_body_bytes: u64,
+    /// Where it was started.
+    pub repo_root: &'static str,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            bound_to: "127.0.0.1",
+            allowed_hosts: Vec::new(),
+            access_key: None,
+            max_body_bytes: 16 * 1024 * 1024,
+            repo_root: "/src/project",
+        }
+    }
+}
+
+impl TestApp {
+    /// An ordinary server.
+    pub fn new() -> Self {
+        Self::with(Options::default())
+    }
+
+    /// A server with `options`.
+    #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called")]
+    pub fn with(options: Options) -> Self {
+        let lifecycle = Lifecycle::new();
+        let bound_to = options.bound_to.parse().expect("an address");
+        let state = AppState::new(Parts {
+            lifecycle: lifecycle.clone(),
+            policy: Policy {
+                own_names: OwnNames::new(bound_to, &options.allowed_hosts),
+                access_key: options.access_key.map(AccessKey::new),
+                max_body_bytes: options.max_body_bytes,
+            },
+            repo_root: Path::new(options.repo_root).to_path_buf(),
+            site: Site::find().expect("a site folder, be it empty"),
+        });
+        Self { router: router(state), lifecycle }
+    }
+
+    /// True once something told the server to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.lifecycle.is_ending()
+    }
+
+    /// `GET path` as a script sends it.
+    pub async fn get(&self, path: &str) -> Reply {
+        self.call("GET", path, &[], Body::empty()).await
+    }
+
+    /// `GET path` with further headers.
+    pub async fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Reply {
+        self.call("GET", path, headers, Body::empty()).await
+    }
+
+    /// Any request. A `host` among `headers` replaces the ordinary one; an empty one removes it.
+    pub async fn call(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Body,
+    ) -> Reply {
+        let mut request = Request::builder().method(method).uri(path);
+        if !headers.iter().any(|(name, _)| *name == "host") {
+            request = request.header(header::HOST, HOST);
+        }
+        for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(body).expect("a well-formed request");
+        let response = self.router.clone().oneshot(request).await.expect("the router never fails");
+        Reply::read(response).await
+    }
+}
+
+impl Default for TestApp {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for TestApp {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            assert_eq!(self.lifecycle.running(), 0, "background work is left");
+        }
+    }
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    head: Response<()>,
+    /// The body as text.
+    pub text: String,
+}
+
+impl Reply {
+    async fn read(response: Response<Body>) -> Self {
+        let (head, body) = response.into_parts();
+        let bytes = body.collect().await.expect("a readable body").to_bytes();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        Self { status: head.status, head: Response::from_parts(head, ()), text }
+    }
+
+    /// The body as JSON, which must be declared as such.
+    pub fn json(&self) -> Value {
+        assert_eq!(self.header("content-type"), "application/json", "{}", self.text);
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {}", self.text))
+    }
+
+    /// A header's value, empty if it is absent.
+    pub fn header(&self, name: &str) -> &str {
+        self.head.headers().get(name).map_or("", |value| value.to_str().expect("text"))
+    }
+
+    /// Status and the `error` field: what a refusal is.
+    pub fn refusal(&self) -> (u16, String) {
+        let error = self.json()["error"].as_str().unwrap_or_default().to_owned();
+        (self.status.as_u16(), error)
+    }
+}

@@ -1,0 +1,168 @@
+//! The bar between two parts: dragged by mouse, finger or pen, or moved by the arrow keys.
+//!
+//! It sizes the part that follows it. The first size is the style sheet's; only a move writes a
+//! style, and only in the browser, because the content security policy refuses `style="…"` in
+//! the server's HTML.
+
+use leptos::ev::{KeyboardEvent, PointerEvent};
+use leptos::html::Div;
+use leptos::prelude::*;
+use web_sys::{Element, HtmlElement};
+
+/// Neither part gets smaller than this.
+const MINIMUM_PX: f64 = 160.0;
+/// How far an arrow key moves the bar, and with Shift.
+const STEP_PX: f64 = 16.0;
+const LARGE_STEP_PX: f64 = 80.0;
+
+/// Which way the bar moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Axis {
+    /// Left and right, between two columns.
+    Horizontal,
+}
+
+impl Axis {
+    fn pointer(self, event: &PointerEvent) -> f64 {
+        match self {
+            Self::Horizontal => f64::from(event.client_x()),
+        }
+    }
+
+    fn extent(self, element: &Element) -> f64 {
+        match self {
+            Self::Horizontal => element.get_bounding_client_rect().width(),
+        }
+    }
+
+    /// The separator stands upright where the parts lie side by side.
+    fn aria_orientation(self) -> &'static str {
+        match self {
+            Self::Horizontal => "vertical",
+        }
+    }
+}
+
+/// What a key asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Move {
+    /// Grow the following part by so many pixels; negative shrinks it.
+    By(f64),
+    /// As small as allowed.
+    Smallest,
+    /// As large as allowed.
+    Largest,
+}
+
+fn key_move(axis: Axis, key: &str, large: bool) -> Option<Move> {
+    let step = if large { LARGE_STEP_PX } else { STEP_PX };
+    match (axis, key) {
+        // The part that follows grows when the bar moves towards the one before it.
+        (Axis::Horizontal, "ArrowLeft") => Some(Move::By(step)),
+        (Axis::Horizontal, "ArrowRight") => Some(Move::By(-step)),
+        (_, "Home") => Some(Move::Largest),
+        (_, "End") => Some(Move::Smallest),
+        _ => None,
+    }
+}
+
+/// The size that is really given: both parts keep their minimum, the first one in doubt.
+fn clamp_size(wanted: f64, container: f64) -> f64 {
+    wanted.min(container - MINIMUM_PX).max(MINIMUM_PX)
+}
+
+/// `#resize-bar`; sizes `target`, which must be its next sibling.
+#[component]
+pub(crate) fn ResizeBar(
+    axis: Axis,
+    target: NodeRef<Div>,
+    /// What the bar changes, for people who can't see it.
+    label: &'static str,
+) -> impl IntoView {
+    // Where a drag began: the pointer's position and the part's size.
+    let drag = RwSignal::new(None::<(f64, f64)>);
+    // In percent of the whole, for assistive technology.
+    let share = RwSignal::new(None::<i32>);
+
+    let resize = move |wanted: f64| {
+        let Some(part) = target.get_untracked() else { return };
+        let Some(container) = part.parent_element() else { return };
+        let whole = axis.extent(&container);
+        let size = clamp_size(wanted, whole);
+        // The browser takes any length in pixels.
+        let _ = HtmlElement::style(&part).set_property("flex-basis", &format!("{size:.0}px"));
+        #[expect(clippy::cast_possible_truncation, reason = "a percentage")]
+        share.set(Some((100.0 * size / whole.max(1.0)).round() as i32));
+    };
+    let size_now = move || target.get_untracked().map(|part| axis.extent(&part));
+
+    let start = move |event: PointerEvent| {
+        if event.button() != 0 {
+            return;
+        }
+        event.prevent_default();
+        let bar = event_target::<HtmlElement>(&event);
+        // Without capture a fast pointer leaves the bar behind; a pointer that is gone needs none.
+        let _ = bar.set_pointer_capture(event.pointer_id());
+        let _ = bar.focus();
+        drag.set(size_now().map(|size| (axis.pointer(&event), size)));
+    };
+    let follow = move |event: PointerEvent| {
+        if let Some((from, size)) = drag.get_untracked() {
+            resize(size + from - axis.pointer(&event));
+        }
+    };
+    let end = move |_: PointerEvent| drag.set(None);
+    let press = move |event: KeyboardEvent| {
+        let Some(step) = key_move(axis, &event.key(), event.shift_key()) else { return };
+        event.prevent_default();
+        match step {
+            Move::By(pixels) => resize(size_now().unwrap_or_default() + pixels),
+            Move::Smallest => resize(0.0),
+            Move::Largest => resize(f64::MAX),
+        }
+    };
+
+    view! {
+        <div
+            id="resize-bar"
+            class="resize-bar"
+            class:dragging=move || drag.get().is_some()
+            role="separator"
+            tabindex="0"
+            aria-label=label
+            aria-orientation=axis.aria_orientation()
+            aria-valuenow=move || share.get()
+            on:pointerdown=start
+            on:pointermove=follow
+            on:pointerup=end
+            on:pointercancel=end
+            on:keydown=press
+        ></div>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_parts_keep_their_minimum() {
+        for (wanted, container, size) in [
+            (400.0, 1000.0, 400.0),
+            (0.0, 1000.0, MINIMUM_PX),
+            (f64::MAX, 1000.0, 1000.0 - MINIMUM_PX),
+            (400.0, 100.0, MINIMUM_PX),
+        ] {
+            assert!((clamp_size(wanted, container) - size).abs() < 0.01, "{wanted} in {container}");
+        }
+    }
+
+    #[test]
+    fn arrow_keys_move_the_bar_the_way_they_point() {
+        assert_eq!(key_move(Axis::Horizontal, "ArrowLeft", false), Some(Move::By(STEP_PX)));
+        assert_eq!(key_move(Axis::Horizontal, "ArrowRight", true), Some(Move::By(-LARGE_STEP_PX)));
+        assert_eq!(key_move(Axis::Horizontal, "End", false), Some(Move::Smallest));
+        assert_eq!(key_move(Axis::Horizontal, "Enter", false), None);
+    }
+}

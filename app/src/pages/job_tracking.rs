@@ -1,0 +1,41 @@
+//! `/jobTracking?jobName=NAME[&jobId=ID]`: follow a job, or preview it without an id.
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_query_map;
+
+use crate::components::split::Split;
+use crate::components::to_index::ToIndex;
+
+/// The page. Without a job's name there is nothing to follow: back to the start.
+#[component]
+pub(crate) fn JobTrackingPage() -> impl IntoView {
+    let query = use_query_map();
+    let job_name = move || query.read().get("jobName").filter(|name| !name.is_empty());
+
+    view! {
+        {move || match job_name() {
+            Some(name) => view! { <Tracking job_name=name /> }.into_any(),
+            None => view! { <ToIndex /> }.into_any(),
+        }}
+    }
+}
+
+#[component]
+fn Tracking(job_name: String) -> impl IntoView {
+    let left = view! {
+        <section id="job-part" class="part">
+            <h1>{job_name.clone()}</h1>
+            <p class="empty">"No job of this name is installed on this server."</p>
+        </section>
+    };
+    let right = view! {
+        <section id="session-response-part" class="part">
+            <p class="empty">"Choose a task in the chart to see what its sessions say."</p>
+        </section>
+    };
+    view! {
+        <Title text=job_name />
+        <Split left=left.into_any() right=right.into_any() />
+    }
+}

@@ -1,0 +1,25 @@
+//! `/test`: asks the API for a greeting. If it appears, page, server and browser work together.
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+
+use crate::api;
+use crate::load::{Load, load};
+
+/// The page.
+#[component]
+pub(crate) fn TestPage() -> impl IntoView {
+    let greeting = load(api::test);
+    let message = move || match greeting.get() {
+        Load::Pending => view! { <p class="waiting">"Asking the server …"</p> }.into_any(),
+        Load::Ready(reply) => view! { <p class="greeting">{reply.message}</p> }.into_any(),
+        Load::Failed(error) => view! { <p class="failure">{error.to_string()}</p> }.into_any(),
+    };
+    view! {
+        <Title text="Test" />
+        <section class="card">
+            <h1>"Connection test"</h1>
+            <div role="status">{message}</div>
+        </section>
+    }
+}

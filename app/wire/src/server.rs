@@ -1,0 +1,60 @@
+//! Answers about the server itself: `api/test`, `api/config`, `api/token`, and refusals.
+
+use serde::{Deserialize, Serialize};
+
+/// The answer to `api/test`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TestReply {
+    /// A greeting.
+    pub message: String,
+}
+
+/// The answer to `api/config`: what a page must know before it can offer anything.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigReply {
+    /// The repository the server was started in, or its working directory.
+    pub repo_root: String,
+    /// The server's version.
+    pub version: String,
+}
+
+/// The answer to `api/token`: a name under which one reader follows live responses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenReply {
+    /// A fresh UUID.
+    pub token: String,
+}
+
+/// A refusal: of a request that never reached the domain (HTTP 4xx), or of the domain (HTTP 200).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorReply {
+    /// The error's name; scripts compare it.
+    pub error: String,
+    /// What happened and what to do about it, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json<T: Serialize>(value: &T) -> String {
+        serde_json::to_string(value).expect("plain structs serialise")
+    }
+
+    #[test]
+    fn names_are_camel_case() {
+        let reply = ConfigReply { repo_root: "/src".into(), version: "1.2.3".into() };
+        assert_eq!(json(&reply), r#"{"repoRoot":"/src","version":"1.2.3"}"#);
+    }
+
+    #[test]
+    fn absent_message_is_left_out() {
+        let reply = ErrorReply { error: "Unknown API endpoint".into(), message: None };
+        assert_eq!(json(&reply), r#"{"error":"Unknown API endpoint"}"#);
+        let reply = ErrorReply { error: "E".into(), message: Some("why".into()) };
+        assert_eq!(json(&reply), r#"{"error":"E","message":"why"}"#);
+    }
+}

@@ -1,0 +1,315 @@
+//! What the operator decided: command line over environment over `portal.toml` over defaults.
+//!
+//! ```text
+//!   arguments + environment ──► CommandLine ─┐
+//!                                            ├─► Settings
+//!   portal.toml ──────────────► ConfigFile ──┘
+//! ```
+//!
+//! `main` reads it once; nothing else looks at arguments or environment. Every mistake becomes
+//! one line that names its place and the remedy.
+
+mod command_line;
+mod file;
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde::Deserialize;
+
+use crate::security::access::AccessKey;
+use command_line::CommandLine;
+use file::ConfigFile;
+
+/// The file that is read from the working directory if it is there.
+pub const DEFAULT_FILE: &str = "portal.toml";
+const DEFAULT_PORT: u16 = 8888;
+const DEFAULT_MAX_BODY_BYTES: u64 = 16 * 1024 * 1024;
+const SHORTEST_ACCESS_KEY: usize = 16;
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line, for programs.
+    Json,
+}
+
+/// Everything decided, checked and filled in.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The address to listen on.
+    pub host: IpAddr,
+    /// The port to listen on; 0 lets the system choose.
+    pub port: u16,
+    /// Test mode: test-only endpoints, short count-downs.
+    pub test: bool,
+    /// The folder from which test entries may be installed.
+    pub test_folder: PathBuf,
+    /// What callers must show, if anything.
+    pub access_key: Option<AccessKey>,
+    /// The key was made up by us and must be told once.
+    pub access_key_generated: bool,
+    /// Further names under which this server is reached.
+    pub allowed_hosts: Vec<String>,
+    /// The largest request body in bytes.
+    pub max_body_bytes: u64,
+    /// How log lines look.
+    pub log_format: LogFormat,
+}
+
+/// What the arguments ask for.
+#[derive(Debug)]
+pub enum Request {
+    /// Run the server.
+    Run(Box<Settings>),
+    /// Print this text and end (`--help`, `--version`).
+    Print(String),
+}
+
+/// A mistake in arguments, environment or file. Displays as one line.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum ConfigError {
+    /// The arguments or the environment.
+    #[error("{0}; see --help")]
+    Arguments(String),
+    /// The configuration file, at a line where one is known.
+    #[error("{}{}: {problem}", file.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: Option<usize>,
+        /// What is wrong and what is accepted.
+        problem: String,
+    },
+}
+
+/// Reads arguments (without the program's name), the environment and the configuration file.
+pub fn read(
+    arguments: impl IntoIterator<Item = OsString>,
+    working_directory: &Path,
+) -> Result<Request, ConfigError> {
+    let line = match CommandLine::read(arguments)? {
+        command_line::Read::Line(line) => *line,
+        command_line::Read::Print(text) => return Ok(Request::Print(text)),
+    };
+    let file = ConfigFile::find(line.config.as_deref(), working_directory)?;
+    settle(line, file, working_directory).map(|settings| Request::Run(Box::new(settings)))
+}
+
+fn settle(
+    line: CommandLine,
+    file: ConfigFile,
+    working_directory: &Path,
+) -> Result<Settings, ConfigError> {
+    let default_address =
+        line.site_address.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT));
+    let host = match (&line.host, &file.host) {
+        (Some(host), _) => {
+            resolve(host).map_err(|problem| ConfigError::Arguments(format!("--host: {problem}")))?
+        }
+        (None, Some(host)) => {
+            resolve(host.get_ref()).map_err(|problem| file.error(host, problem))?
+        }
+        (None, None) => default_address.ip(),
+    };
+
+    let given_key = match (&line.access_key, &file.access_key) {
+        (Some(key), _) => Some(
+            check_key(key)
+                .map_err(|problem| ConfigError::Arguments(format!("--access-key: {problem}")))?,
+        ),
+        (None, Some(key)) => {
+            Some(check_key(key.get_ref()).map_err(|problem| file.error(key, problem))?)
+        }
+        (None, None) => None,
+    };
+    // Nobody beyond this machine gets in without a key, even if the operator forgot one.
+    let access_key_generated = given_key.is_none() && !host.is_loopback();
+    let access_key = given_key.or_else(|| access_key_generated.then(AccessKey::generate));
+
+    let test_folder = match line.test_folder.or(file.test_folder) {
+        Some(folder) => working_directory.join(folder),
+        None => working_directory.join("tests"),
+    };
+    Ok(Settings {
+        host,
+        port: line.port.or(file.port).unwrap_or(default_address.port()),
+        test: line.test || file.test,
+        test_folder,
+        access_key,
+        access_key_generated,
+        allowed_hosts: line.allowed_host.or(file.allowed_hosts).unwrap_or_default(),
+        max_body_bytes: line
+            .max_body_bytes
+            .or(file.max_body_bytes)
+            .unwrap_or(DEFAULT_MAX_BODY_BYTES),
+        log_format: line.log_format.or(file.log_format).unwrap_or_default(),
+    })
+}
+
+fn check_key(key: &str) -> Result<AccessKey, String> {
+    let length = key.chars().count();
+    if length < SHORTEST_ACCESS_KEY || !key.chars().all(|c| c.is_ascii_graphic()) {
+        return Err(format!(
+            "an access key has at least {SHORTEST_ACCESS_KEY} visible ASCII characters, this one has {length}"
+        ));
+    }
+    Ok(AccessKey::new(key))
+}
+
+fn resolve(host: &str) -> Result<IpAddr, String> {
+    if let Ok(address) = host.parse() {
+        return Ok(address);
+    }
+    let addresses = (host, 0).to_socket_addrs().map(|found| found.map(|a| a.ip()).collect());
+    let addresses: Vec<IpAddr> = addresses.unwrap_or_default();
+    addresses.iter().find(|address| address.is_ipv4()).or(addresses.first()).copied().ok_or_else(
+        || format!("not an address of this machine, use an IP address such as 127.0.0.1: `{host}`"),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(arguments: &[&str], folder: &Path) -> Result<Settings, ConfigError> {
+        match read(arguments.iter().map(OsString::from), folder)? {
+            Request::Run(settings) => Ok(*settings),
+            Request::Print(text) => panic!("asked to print: {text}"),
+        }
+    }
+
+    fn folder_with(file: &str) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        std::fs::write(folder.path().join(DEFAULT_FILE), file).expect("configuration file");
+        folder
+    }
+
+    fn message(arguments: &[&str], folder: &Path) -> String {
+        run(arguments, folder).expect_err("must be refused").to_string()
+    }
+
+    #[test]
+    fn a_newcomer_needs_no_configuration() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let settings = run(&[], folder.path()).expect("defaults");
+        assert_eq!(settings.host, IpAddr::V4(Ipv4Addr::LOCALHOST));
+        assert_eq!(settings.port, 8888);
+        assert!(!settings.test);
+        assert_eq!(settings.test_folder, folder.path().join("tests"));
+        assert!(settings.access_key.is_none());
+        assert_eq!(settings.max_body_bytes, 16 * 1024 * 1024);
+    }
+
+    #[test]
+    fn the_port_may_be_bare() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        assert_eq!(run(&["9000"], folder.path()).expect("bare").port, 9000);
+        assert_eq!(run(&["--port", "9000"], folder.path()).expect("option").port, 9000);
+        assert_eq!(run(&["--port=0"], folder.path()).expect("any").port, 0);
+        assert!(
+            message(&["9000", "--port", "9001"], folder.path()).contains("cannot be used with")
+        );
+    }
+
+    #[test]
+    fn the_command_line_wins_over_the_file() {
+        let folder =
+            folder_with("[server]\nport = 9000\ntest = true\nallowedHosts = ['portal.lan']\n");
+        let settings = run(&[], folder.path()).expect("file");
+        assert_eq!((settings.port, settings.test), (9000, true));
+        assert_eq!(settings.allowed_hosts, ["portal.lan"]);
+        assert_eq!(run(&["--port", "9001"], folder.path()).expect("both").port, 9001);
+    }
+
+    #[test]
+    fn an_address_from_cargo_leptos_is_only_a_default() {
+        let folder = folder_with("[server]\nhost = '::1'\n");
+        let settings = run(&["--site-address", "127.0.0.2:3000"], folder.path()).expect("both");
+        assert_eq!((settings.host.to_string().as_str(), settings.port), ("::1", 3000));
+    }
+
+    #[test]
+    fn mistakes_in_the_file_name_their_line_and_what_is_accepted() {
+        for (file, line, words) in [
+            ("[server]\nprt = 1\n", 2, &["unknown field `prt`", "`port`", "`host`"][..]),
+            ("\n[servre]\nport = 1\n", 2, &["unknown field `servre`", "`server`"]),
+            ("[server]\nport = 70000\n", 2, &["70000", "u16"]),
+            ("[server]\n\nport = 'x'\n", 3, &["string \"x\"", "u16"]),
+            ("[server]\nhost = 'no such host'\n", 2, &["not an address", "no such host"]),
+            ("[server]\naccessKey = 'short'\n", 2, &["at least 16"]),
+            ("[log]\nformat = 'xml'\n", 2, &["unknown variant `xml`", "`text`", "`json`"]),
+            ("[server\n", 1, &["]"]),
+        ] {
+            let folder = folder_with(file);
+            let message = message(&[], folder.path());
+            assert!(message.contains(&format!("portal.toml:{line}: ")), "{file:?}: {message}");
+            for word in words {
+                assert!(message.contains(word), "{file:?}: {message}");
+            }
+            assert_eq!(message.lines().count(), 1, "{message}");
+        }
+    }
+
+    #[test]
+    fn mistakes_in_the_arguments_are_one_line() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        for (arguments, word) in [
+            (&["--port", "abc"][..], "--port"),
+            (&["--port", "70000"], "70000"),
+            (&["abc"], "abc"),
+            (&["--prot", "1"], "--prot"),
+            (&["--host", "no such host"], "no such host"),
+            (&["--access-key", "short"], "at least 16"),
+            (&["--config", "missing.toml"], "missing.toml"),
+            (&["--log-format", "xml"], "text"),
+        ] {
+            let message = message(arguments, folder.path());
+            assert!(message.contains(word), "{arguments:?}: {message}");
+            assert_eq!(message.lines().count(), 1, "{arguments:?}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_wider_address_always_has_a_key() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let settings = run(&["--host", "0.0.0.0"], folder.path()).expect("generated");
+        assert!(settings.access_key_generated && settings.access_key.is_some());
+
+        let key = "0123456789abcdef";
+        let settings =
+            run(&["--host", "0.0.0.0", "--access-key", key], folder.path()).expect("given");
+        assert!(!settings.access_key_generated);
+        assert!(settings.access_key.expect("given").opens_with(key));
+
+        let settings = run(&["--access-key", key], folder.path()).expect("on loopback");
+        assert!(settings.access_key.is_some(), "a given key counts on loopback too");
+    }
+
+    #[test]
+    fn help_explains_every_option_and_version_names_the_program() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let print = |argument: &str| match read([argument.into()], folder.path()) {
+            Ok(Request::Print(text)) => text,
+            other => panic!("{argument}: {other:?}"),
+        };
+        let help = print("--help");
+        for option in
+            ["--port", "--host", "--test", "--test-folder", "--config", "--access-key", "--version"]
+        {
+            assert!(help.contains(option), "{option} is missing in:\n{help}");
+        }
+        assert!(help.contains("COPILOT_PORTAL_PORT"), "{help}");
+        assert_eq!(
+            print("--version").trim(),
+            concat!("copilot-portal ", env!("CARGO_PKG_VERSION"))
+        );
+    }
+}

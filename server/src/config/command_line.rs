@@ -1,0 +1,104 @@
+//! Arguments and environment variables.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use super::{ConfigError, LogFormat};
+
+/// A self-hosted portal for coding agents.
+///
+/// Serves the web app on http://localhost:8888 and its API below /api. Settings come from these
+/// options, else from the environment, else from portal.toml in the working directory, else from
+/// the defaults.
+#[derive(Debug, Parser)]
+#[command(name = "copilot-portal", version, max_term_width = 100)]
+pub(super) struct CommandLine {
+    /// The port to listen on, as a bare argument
+    #[arg(value_name = "PORT", conflicts_with = "port")]
+    pub(super) port_argument: Option<u16>,
+
+    /// The port to listen on; 0 takes any free one [default: 8888]
+    #[arg(long, value_name = "N", env = "COPILOT_PORTAL_PORT")]
+    pub(super) port: Option<u16>,
+
+    /// The address to listen on [default: 127.0.0.1]. Any address that other machines can reach
+    /// needs an access key; without --access-key one is made and printed as a login URL
+    #[arg(long, value_name = "ADDRESS", env = "COPILOT_PORTAL_HOST")]
+    pub(super) host: Option<String>,
+
+    /// The key callers must show, as `Authorization: Bearer KEY` or by opening /login?key=KEY
+    /// once. At least 16 characters. Other users of this machine can see arguments: prefer the
+    /// environment variable
+    #[arg(long, value_name = "KEY", env = "COPILOT_PORTAL_ACCESS_KEY", hide_env_values = true)]
+    pub(super) access_key: Option<String>,
+
+    /// A further name under which browsers reach this server, such as portal.lan; repeatable
+    #[arg(long, value_name = "NAME", env = "COPILOT_PORTAL_ALLOWED_HOSTS", value_delimiter = ',')]
+    pub(super) allowed_host: Option<Vec<String>>,
+
+    /// The largest request body in bytes [default: 16777216]
+    #[arg(long, value_name = "N", env = "COPILOT_PORTAL_MAX_BODY_BYTES")]
+    pub(super) max_body_bytes: Option<u64>,
+
+    /// The configuration file [default: portal.toml in the working directory, if it is there]
+    #[arg(long, value_name = "FILE", env = "COPILOT_PORTAL_CONFIG")]
+    pub(super) config: Option<PathBuf>,
+
+    /// How log lines look. RUST_LOG chooses which are written
+    #[arg(long, value_name = "FORMAT", env = "COPILOT_PORTAL_LOG_FORMAT")]
+    pub(super) log_format: Option<LogFormat>,
+
+    /// Test mode: test-only endpoints, short count-downs
+    #[arg(long)]
+    pub(super) test: bool,
+
+    /// The folder from which tests may install entries [default: tests in the working directory]
+    #[arg(long, value_name = "DIR")]
+    pub(super) test_folder: Option<PathBuf>,
+
+    /// Where `cargo leptos` wants the server to listen. It always says so: only a default
+    #[arg(long, hide = true, env = "LEPTOS_SITE_ADDR")]
+    pub(super) site_address: Option<SocketAddr>,
+}
+
+/// What became of the arguments.
+pub(super) enum Read {
+    Line(Box<CommandLine>),
+    Print(String),
+}
+
+impl CommandLine {
+    pub(super) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Read, ConfigError> {
+        let arguments = std::iter::once("copilot-portal".into()).chain(arguments);
+        match Self::try_parse_from(arguments) {
+            Ok(mut line) => {
+                line.prefer_bare_port();
+                Ok(Read::Line(Box::new(line)))
+            }
+            Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+                Ok(Read::Print(error.to_string()))
+            }
+            Err(error) if error.kind() == ErrorKind::DisplayVersion => {
+                Ok(Read::Print(error.to_string()))
+            }
+            Err(error) => Err(ConfigError::Arguments(first_sentence(&error.to_string()))),
+        }
+    }
+
+    /// A bare port is an argument too, so it wins over the environment's.
+    fn prefer_bare_port(&mut self) {
+        self.port = self.port_argument.take().or(self.port);
+    }
+}
+
+/// Clap explains itself over several lines; the first paragraph says what is wrong.
+fn first_sentence(text: &str) -> String {
+    let paragraph = text.split("\n\n").next().unwrap_or(text);
+    let words: Vec<&str> = paragraph.split_whitespace().collect();
+    let sentence = words.join(" ");
+    sentence.strip_prefix("error: ").unwrap_or(&sentence).to_owned()
+}

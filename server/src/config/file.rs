@@ -1,0 +1,103 @@
+//! `portal.toml`.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::{ConfigError, DEFAULT_FILE, LogFormat};
+
+/// What the file says; all of it may be absent.
+#[derive(Debug, Default)]
+pub(super) struct ConfigFile {
+    path: PathBuf,
+    text: String,
+    pub(super) port: Option<u16>,
+    pub(super) host: Option<Spanned<String>>,
+    pub(super) access_key: Option<Spanned<String>>,
+    pub(super) allowed_hosts: Option<Vec<String>>,
+    pub(super) max_body_bytes: Option<u64>,
+    pub(super) test: bool,
+    pub(super) test_folder: Option<PathBuf>,
+    pub(super) log_format: Option<LogFormat>,
+}
+
+/// The file's shape.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Document {
+    server: ServerTable,
+    log: LogTable,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+struct ServerTable {
+    port: Option<u16>,
+    host: Option<Spanned<String>>,
+    access_key: Option<Spanned<String>>,
+    allowed_hosts: Option<Vec<String>>,
+    max_body_bytes: Option<u64>,
+    test: bool,
+    test_folder: Option<PathBuf>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct LogTable {
+    format: Option<LogFormat>,
+}
+
+impl ConfigFile {
+    /// Reads the file that was asked for, else the default one if it exists.
+    pub(super) fn find(
+        asked_for: Option<&Path>,
+        working_directory: &Path,
+    ) -> Result<Self, ConfigError> {
+        let path = working_directory.join(asked_for.unwrap_or(Path::new(DEFAULT_FILE)));
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Self::parse(path, text),
+            Err(error) if asked_for.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
+                Ok(Self::default())
+            }
+            Err(error) => Err(ConfigError::File {
+                file: path,
+                line: None,
+                problem: format!("the configuration file can't be read: {error}"),
+            }),
+        }
+    }
+
+    fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
+        let Document { server, log } =
+            toml::from_str(&text).map_err(|error| ConfigError::File {
+                file: path.clone(),
+                line: error.span().map(|span| line_of(&text, &span)),
+                problem: error.message().split_whitespace().collect::<Vec<_>>().join(" "),
+            })?;
+        Ok(Self {
+            path,
+            text,
+            port: server.port,
+            host: server.host,
+            access_key: server.access_key,
+            allowed_hosts: server.allowed_hosts,
+            max_body_bytes: server.max_body_bytes,
+            test: server.test,
+            test_folder: server.test_folder,
+            log_format: log.format,
+        })
+    }
+
+    /// A problem that was found in a value after parsing.
+    pub(super) fn error<T>(&self, value: &Spanned<T>, problem: String) -> ConfigError {
+        let line = Some(line_of(&self.text, &value.span()));
+        ConfigError::File { file: self.path.clone(), line, problem }
+    }
+}
+
+fn line_of(text: &str, span: &Range<usize>) -> usize {
+    let before = text.as_bytes().iter().take(span.start);
+    1 + before.filter(|byte| **byte == b'\n').count()
+}

@@ -1,0 +1,61 @@
+//! The only place with status codes for what went wrong.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use wire::server::ErrorReply;
+
+use crate::security::Refusal;
+
+/// Whether the length was declared or not, it is one error to the caller.
+const BODY_TOO_LARGE: &str = "BodyTooLarge";
+
+/// A path below `/api` that is no endpoint.
+pub(super) async fn unknown_api_endpoint() -> Response {
+    let reply = ErrorReply { error: "Unknown API endpoint".into(), message: None };
+    (StatusCode::NOT_FOUND, Json(reply)).into_response()
+}
+
+/// An endpoint, but not with this method.
+pub(super) async fn method_not_allowed() -> Response {
+    reply(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "MethodNotAllowed",
+        "this endpoint does not take this method; see the Allow header",
+    )
+}
+
+/// Not an API path, not a page, not a file, or not with this method.
+pub(super) fn not_found() -> Response {
+    reply(StatusCode::NOT_FOUND, "NotFound", "there is nothing at this address")
+}
+
+/// A query or body that can't be read as what it should be.
+pub(super) fn unreadable(status: StatusCode, message: &str) -> Response {
+    match status {
+        StatusCode::PAYLOAD_TOO_LARGE => reply(status, BODY_TOO_LARGE, message),
+        _ => reply(status, "UnreadableRequest", message),
+    }
+}
+
+/// The guard refused the request.
+pub(super) fn refused(refusal: &Refusal) -> Response {
+    let (status, name) = match refusal {
+        Refusal::Target(_) => (StatusCode::BAD_REQUEST, "BadRequestTarget"),
+        Refusal::Host(_) => (StatusCode::FORBIDDEN, "HostNotAllowed"),
+        Refusal::CrossSite(_) => (StatusCode::FORBIDDEN, "CrossSiteRequest"),
+        Refusal::Credentials => (StatusCode::UNAUTHORIZED, "AccessKeyRequired"),
+        Refusal::BodyTooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, BODY_TOO_LARGE),
+    };
+    let mut response = reply(status, name, &refusal.to_string());
+    if *refusal == Refusal::Credentials {
+        let scheme = HeaderValue::from_static("Bearer realm=\"copilot-portal\"");
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
+    }
+    response
+}
+
+fn reply(status: StatusCode, error: &str, message: &str) -> Response {
+    let reply = ErrorReply { error: error.into(), message: Some(message.into()) };
+    (status, Json(reply)).into_response()
+}

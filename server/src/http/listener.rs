@@ -1,0 +1,92 @@
+//! Takes connections and serves HTTP/1.1 on each until the shutdown begins.
+//!
+//! ```text
+//!  accept ─► one future a connection, owned by Lifecycle ─► requests, one after the other
+//!                         ▲
+//!  Lifecycle::ending ─────┴─ finish the running request, then close
+//! ```
+
+use std::convert::Infallible;
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use engine::lifecycle::Lifecycle;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tower::ServiceExt;
+
+/// A client that sends no complete request head for so long is let go. This is also how long an
+/// idle kept-alive connection stays open.
+const HEAD_DEADLINE: Duration = Duration::from_secs(60);
+/// When the system is out of file handles, trying again at once would only burn time.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Serves until the shutdown begins, then returns at once; `lifecycle` waits for what still runs.
+pub async fn serve(listener: TcpListener, router: Router, lifecycle: &Lifecycle) {
+    loop {
+        let accepted = tokio::select! {
+            () = lifecycle.ending() => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                lifecycle.spawn(connection(stream, router.clone(), lifecycle.clone()));
+            }
+            Err(error) if is_about_one_connection(&error) => {}
+            Err(error) => {
+                tracing::warn!(%error, "can't take connections for now");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, router: Router, lifecycle: Lifecycle) {
+    // Small answers must not wait for the next packet; without it we are merely slower.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let router = router.clone();
+        async move { Ok::<_, Infallible>(answer(router, request.map(Body::new)).await) }
+    });
+    let mut connection = pin!(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_DEADLINE)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    let result = tokio::select! {
+        result = connection.as_mut() => result,
+        () = lifecycle.ending() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = result {
+        // Clients hang up, time out and send garbage: their business, not worth a warning.
+        tracing::debug!(%error, "connection ended early");
+    }
+}
+
+async fn answer(router: Router, request: Request) -> axum::response::Response {
+    match router.oneshot(request).await {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}
+
+/// Errors that tell of a client that was gone before we came to it.
+fn is_about_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+    )
+}

@@ -1,0 +1,133 @@
+//! Requests that another site caused. Browsers say so in `Sec-Fetch-Site` and `Origin`; scripts
+//! send neither and pass. Another port of this machine is another site, too.
+
+use axum::http::{HeaderMap, HeaderName, Method, Uri, header};
+
+use super::{Audience, Refusal, text};
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+
+/// Refuses a request from another site than `host`, unless it is a person following a link to a
+/// page.
+pub fn check(
+    method: &Method,
+    headers: &HeaderMap,
+    host: &str,
+    audience: Audience,
+) -> Result<(), Refusal> {
+    if audience != Audience::Api && follows_link(method, headers) {
+        return Ok(());
+    }
+    if let Some(origin) = headers.get(header::ORIGIN) {
+        let origin = origin.to_str().unwrap_or("(not text)");
+        if !is_same_origin(origin, host) {
+            return Err(Refusal::CrossSite(format!("Origin `{origin}`")));
+        }
+    }
+    if let Some(site) = headers.get(&SEC_FETCH_SITE) {
+        let site = site.to_str().unwrap_or("(not text)");
+        // "none" is the person: the address bar, a bookmark, a link in a terminal.
+        if site != "same-origin" && site != "none" {
+            return Err(Refusal::CrossSite(format!("Sec-Fetch-Site `{site}`")));
+        }
+    } else if audience == Audience::Api
+        && !headers.contains_key(header::ORIGIN)
+        && let Some(referer) = headers.get(header::REFERER)
+    {
+        // Over plain HTTP to another machine, browsers leave Sec-Fetch-Site out.
+        let referer = referer.to_str().unwrap_or("(not text)");
+        if !is_same_origin(referer, host) {
+            return Err(Refusal::CrossSite("foreign Referer".into()));
+        }
+    }
+    Ok(())
+}
+
+/// A navigation of a whole window. What frames or fetches a page is none.
+fn follows_link(method: &Method, headers: &HeaderMap) -> bool {
+    (method == Method::GET || method == Method::HEAD)
+        && text(headers, &SEC_FETCH_MODE) == Some("navigate")
+        && text(headers, &SEC_FETCH_DEST) == Some("document")
+}
+
+/// `url` (an origin, or any address below one) belongs to the server that is called `host`.
+fn is_same_origin(url: &str, host: &str) -> bool {
+    let Ok(url) = url.parse::<Uri>() else { return false };
+    let (Some(scheme), Some(authority)) = (url.scheme_str(), url.authority()) else {
+        return false;
+    };
+    // Behind a proxy that speaks TLS the page's scheme is https while ours is http.
+    matches!(scheme, "http" | "https") && authority.as_str().eq_ignore_ascii_case(host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOST: &str = "localhost:8888";
+
+    fn passes(audience: Audience, method: &Method, headers: &[(&'static str, &str)]) -> bool {
+        let headers = headers
+            .iter()
+            .map(|(name, value)| {
+                (HeaderName::from_static(name), value.parse().expect("a header value"))
+            })
+            .collect();
+        check(method, &headers, HOST, audience).is_ok()
+    }
+
+    #[test]
+    fn own_pages_scripts_and_the_person_pass() {
+        for headers in [
+            &[][..],
+            &[("origin", "http://localhost:8888")],
+            &[("origin", "http://localhost:8888"), ("sec-fetch-site", "same-origin")],
+            &[("sec-fetch-site", "none"), ("sec-fetch-mode", "navigate")],
+            &[("referer", "http://localhost:8888/jobs?wb=/x")],
+        ] {
+            assert!(passes(Audience::Api, &Method::GET, headers), "{headers:?}");
+            assert!(passes(Audience::Api, &Method::POST, headers), "{headers:?}");
+            assert!(passes(Audience::Page, &Method::GET, headers), "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn other_sites_are_refused() {
+        for headers in [
+            &[("origin", "http://evil.example")][..],
+            &[("origin", "null")],
+            &[("origin", "http://localhost:3000")],
+            &[("origin", "http://localhost")],
+            &[("origin", "file://")],
+            &[("origin", "http://user@localhost:8888")],
+            &[("sec-fetch-site", "cross-site")],
+            &[("sec-fetch-site", "same-site")],
+            &[("sec-fetch-site", "anything")],
+            &[("origin", "http://localhost:8888"), ("sec-fetch-site", "cross-site")],
+            &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")],
+            &[
+                ("sec-fetch-site", "cross-site"),
+                ("sec-fetch-mode", "navigate"),
+                ("sec-fetch-dest", "iframe"),
+            ],
+        ] {
+            assert!(!passes(Audience::Api, &Method::GET, headers), "{headers:?}");
+            assert!(!passes(Audience::Page, &Method::GET, headers), "{headers:?}");
+        }
+        assert!(!passes(Audience::Api, &Method::GET, &[("referer", "http://evil.example/")]));
+    }
+
+    #[test]
+    fn a_link_from_elsewhere_opens_pages_only() {
+        let link = &[
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-mode", "navigate"),
+            ("sec-fetch-dest", "document"),
+        ];
+        assert!(passes(Audience::Page, &Method::GET, link));
+        assert!(!passes(Audience::Page, &Method::POST, link), "a form from elsewhere");
+        assert!(!passes(Audience::Api, &Method::GET, link));
+    }
+}

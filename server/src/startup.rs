@@ -1,0 +1,133 @@
+//! From settings to a running server, and to its orderly end.
+//!
+//! ```text
+//!  bind ─► announce ─► accept loop ─► (Ctrl-C | SIGTERM | api/stop) ─► Lifecycle::shutdown ─► exit 0
+//! ```
+
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::time::Duration;
+
+use engine::lifecycle::Lifecycle;
+use engine::workspace;
+use tokio::net::TcpListener;
+
+use crate::config::Settings;
+use crate::http::{self, AppState};
+use crate::security::Policy;
+use crate::security::host::OwnNames;
+use crate::site::Site;
+
+/// How long an orderly end may take. What still runs then is cut off: the process must be gone
+/// within five seconds of being told.
+const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(4);
+/// What the shell expects of a process that Ctrl-C killed.
+const EXIT_INTERRUPTED: i32 = 130;
+
+/// Why the server did not start. Displays as one line with the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Another process listens there.
+    #[error(
+        "port {port} is in use: choose another with --port N, or stop what runs there \
+         (another portal: http://localhost:{port}/api/stop)"
+    )]
+    PortInUse {
+        /// The port.
+        port: u16,
+    },
+    /// The address can't be listened on.
+    #[error("can't listen on {address}: {cause}; choose another with --host and --port")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        cause: io::Error,
+    },
+    /// The site is missing or broken.
+    #[error(transparent)]
+    Site(#[from] crate::site::SiteError),
+    /// The system refused something that always works.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+/// Runs the server until it is told to stop.
+pub fn run(settings: &Settings, working_directory: &Path) -> Result<(), StartError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let result = runtime.block_on(serve(settings, working_directory));
+    // Whatever missed the deadline must not hold the process up.
+    runtime.shutdown_background();
+    result
+}
+
+async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), StartError> {
+    let site = Site::find()?;
+    let address = SocketAddr::new(settings.host, settings.port);
+    let listener = TcpListener::bind(address).await.map_err(|cause| match cause.kind() {
+        io::ErrorKind::AddrInUse => StartError::PortInUse { port: settings.port },
+        _ => StartError::Bind { address, cause },
+    })?;
+    let port = listener.local_addr()?.port();
+
+    let lifecycle = Lifecycle::new();
+    let state = AppState::new(http::Parts {
+        lifecycle: lifecycle.clone(),
+        policy: Policy {
+            own_names: OwnNames::new(settings.host, &settings.allowed_hosts),
+            access_key: settings.access_key.clone(),
+            max_body_bytes: settings.max_body_bytes,
+        },
+        repo_root: workspace::repo_root(working_directory),
+        site,
+    });
+    watch_signals(&lifecycle)?;
+    announce(settings, port)?;
+    tracing::info!(%address, port, test = settings.test, "listening");
+
+    http::listener::serve(listener, http::router(state), &lifecycle).await;
+    let left = lifecycle.shutdown(SHUTDOWN_DEADLINE).await;
+    if left > 0 {
+        tracing::warn!(left, "cut off what did not end in time");
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// The two lines that scripts wait for, and the login URL where a key was made up.
+fn announce(settings: &Settings, port: u16) -> io::Result<()> {
+    let base = format!("http://localhost:{port}");
+    let mut out = io::stdout().lock();
+    writeln!(out, "{base}\n{base}/api/stop")?;
+    if settings.access_key_generated
+        && let Some(key) = &settings.access_key
+    {
+        writeln!(out, "Log in once with this URL (from elsewhere, put this machine's address):")?;
+        writeln!(out, "{base}{}", key.login_path())?;
+    }
+    out.flush()
+}
+
+/// Ctrl-C and SIGTERM begin the shutdown; a second Ctrl-C ends at once.
+fn watch_signals(lifecycle: &Lifecycle) -> io::Result<()> {
+    let lifecycle = lifecycle.clone();
+    #[cfg(unix)]
+    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    // Not tracked by the lifecycle: it must outlive the beginning of the shutdown.
+    tokio::spawn(async move {
+        #[cfg(unix)]
+        let terminated = terminate.recv();
+        #[cfg(not(unix))]
+        let terminated = std::future::pending::<Option<()>>();
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => tracing::info!("Ctrl-C: stopping, once more to end at once"),
+            _ = terminated => tracing::info!("terminated: stopping"),
+        }
+        lifecycle.begin_shutdown();
+        if tokio::signal::ctrl_c().await.is_ok() {
+            std::process::exit(EXIT_INTERRUPTED);
+        }
+    });
+    Ok(())
+}

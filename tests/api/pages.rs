@@ -1,0 +1,90 @@
+//! The pages as the server renders them, before any script runs.
+
+use axum::body::Body;
+use tests::{Options, TestApp};
+
+#[tokio::test]
+async fn every_page_has_both_spellings() {
+    let app = TestApp::new();
+    for (path, mark) in [
+        ("/", "id=\"setup-ui\""),
+        ("/index", "id=\"setup-ui\""),
+        ("/index.html", "id=\"setup-ui\""),
+        ("/jobs?wb=/x", "id=\"matrix-part\""),
+        ("/jobs.html?wb=/x", "id=\"matrix-part\""),
+        ("/jobTracking?jobName=j", "id=\"job-part\""),
+        ("/jobTracking.html?jobName=j", "id=\"job-part\""),
+        ("/test", "Connection test"),
+        ("/test.html", "Connection test"),
+    ] {
+        let reply = app.get(path).await;
+        assert_eq!(reply.status, 200, "{path}");
+        assert!(reply.header("content-type").starts_with("text/html"), "{path}");
+        assert!(reply.text.contains(mark), "{path}: {}", reply.text);
+    }
+}
+
+#[tokio::test]
+async fn pages_that_need_an_argument_lead_to_the_start_without_it() {
+    let app = TestApp::new();
+    for path in ["/jobs", "/jobs.html", "/jobs?wb=", "/jobTracking", "/jobTracking.html?jobId=1"] {
+        let reply = app.get(path).await;
+        let location = (reply.status.as_u16(), reply.header("location"));
+        assert_eq!(location, (302, "/index.html"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_working_directory_is_the_repository_or_the_project_beside_it() {
+    let app = TestApp::with(Options { repo_root: "/home/me/portal", ..Options::default() });
+    assert!(app.get("/").await.text.contains("value=\"/home/me/portal\""));
+    let page = app.get("/?project=other").await.text;
+    assert!(page.contains("value=\"/home/me/other\""), "{page}");
+}
+
+#[tokio::test]
+async fn arguments_are_escaped() {
+    let app = TestApp::new();
+    let page = app.get("/jobs?wb=%3Cscript%3Ealert(1)%3C/script%3E").await.text;
+    assert!(!page.contains("<script>alert"), "{page}");
+}
+
+#[tokio::test]
+async fn an_unknown_page_is_a_page_with_status_404() {
+    let app = TestApp::new();
+    for path in ["/nothing", "/nothing.html", "/index.htm", "/INDEX"] {
+        let reply = app.get(path).await;
+        assert_eq!(reply.status, 404, "{path}");
+        assert!(reply.text.contains("Page not found"), "{path}");
+    }
+    let reply = app.call("POST", "/nothing", &[], Body::empty()).await;
+    assert_eq!(reply.refusal(), (404, "NotFound".into()));
+}
+
+#[tokio::test]
+async fn inline_scripts_carry_the_nonce_of_the_policy() {
+    let app = TestApp::new();
+    let reply = app.get("/").await;
+    let policy = reply.header("content-security-policy");
+    let nonce = policy
+        .split_once("'nonce-")
+        .and_then(|(_, rest)| rest.split_once('\''))
+        .map(|(nonce, _)| nonce)
+        .expect("a nonce in the policy");
+    assert!(nonce.len() >= 16, "{nonce}");
+    for script in reply.text.split("<script").skip(1) {
+        let tag = script.split('>').next().unwrap_or_default();
+        assert!(tag.contains(&format!("nonce=\"{nonce}\"")), "<script{tag}>");
+    }
+    assert!(!reply.text.contains(" style=\""), "inline styles are refused by the policy");
+    let again = app.get("/").await;
+    assert_ne!(again.header("content-security-policy"), policy, "a nonce is used once");
+}
+
+#[tokio::test]
+async fn pages_name_no_other_host() {
+    let page = TestApp::new().get("/").await.text;
+    for marker in ["src=\"http", "href=\"http", "src=\"//", "href=\"//", "from \"http"] {
+        assert!(!page.contains(marker), "{marker} in {page}");
+    }
+}
