@@ -4,6 +4,7 @@
 //! socket.
 
 pub mod config;
+mod hex;
 pub mod http;
 pub mod security;
 pub mod site;

@@ -60,10 +60,8 @@ impl Running {
         let (done, ended) = mpsc::channel();
         let pid = child.id();
         std::thread::spawn(move || done.send(child.wait()));
-        match ended.recv_timeout(END_DEADLINE) {
-            Ok(status) => status.expect("waited for"),
-            Err(_) => panic!("process {pid} did not end in time"),
-        }
+        let status = ended.recv_timeout(END_DEADLINE);
+        status.unwrap_or_else(|_| panic!("process {pid} did not end in time")).expect("waited for")
     }
 }
 

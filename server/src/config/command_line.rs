@@ -15,6 +15,7 @@ use super::{ConfigError, LogFormat};
 /// options, else from the environment, else from portal.toml in the working directory, else from
 /// the defaults.
 #[derive(Debug, Parser)]
+#[expect(clippy::doc_markdown, reason = "these comments are what --help prints")]
 #[command(name = "copilot-portal", version, max_term_width = 100)]
 pub(super) struct CommandLine {
     /// The port to listen on, as a bare argument

@@ -24,7 +24,7 @@ use tower::ServiceExt;
 
 /// A client that sends no complete request head for so long is let go. This is also how long an
 /// idle kept-alive connection stays open.
-const HEAD_DEADLINE: Duration = Duration::from_secs(60);
+const HEAD_DEADLINE: Duration = Duration::from_mins(1);
 /// When the system is out of file handles, trying again at once would only burn time.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 

@@ -7,6 +7,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::text;
+use crate::hex::hex;
 
 const COOKIE: &str = "copilot-portal-access";
 
@@ -24,7 +25,7 @@ impl AccessKey {
         let mut hash = Sha256::new();
         hash.update(b"copilot-portal cookie\0");
         hash.update(key.as_bytes());
-        let cookie = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let cookie = hex(&hash.finalize());
         Self { key: key.to_owned(), cookie }
     }
 

@@ -7,6 +7,7 @@ use leptos::config::LeptosOptions;
 use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::{PACKAGE_PATH, SiteError};
+use crate::hex::hex;
 
 /// Which file is the script, the app and the style. Not served.
 const MANIFEST: &str = "assets.json";
@@ -101,13 +102,7 @@ fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
 }
 
 fn entity_tag(file: &EmbeddedFile) -> HeaderValue {
-    use std::fmt::Write;
-    let mut tag = String::with_capacity(34);
-    tag.push('"');
-    for byte in &file.metadata.sha256_hash()[..16] {
-        write!(tag, "{byte:02x}").expect("writing to a string");
-    }
-    tag.push('"');
+    let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()[..16]));
     HeaderValue::try_from(tag).expect("hexadecimal digits in quotes")
 }
 
