@@ -36,6 +36,7 @@ test("the links at the top lead to the pages without loading them anew", async (
   await expect(page.locator(".greeting")).toBeVisible();
   await page.getByRole("link", { name: "Jobs" }).click();
   await expect(page.locator("#matrix-part")).toBeVisible();
+  await expect(page.locator(".site-nav [aria-current=page]")).toHaveText("Jobs");
   await page.goBack();
   await expect(page.locator(".greeting")).toBeVisible();
   await expect(page.locator("body")).toHaveAttribute("data-same", "yes");

@@ -2,14 +2,36 @@
 
 use leptos::prelude::*;
 use leptos_router::components::A;
+use leptos_router::hooks::use_location;
 
 use crate::config;
 use crate::pages::jobs::jobs_url;
+
+/// What a link at the top leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    Sessions,
+    Jobs,
+    Test,
+}
+
+/// The section that a page belongs to, in any of its spellings.
+fn section_of(path: &str) -> Option<Section> {
+    match path.strip_suffix(".html").unwrap_or(path) {
+        "/" | "/index" => Some(Section::Sessions),
+        "/jobs" | "/jobTracking" => Some(Section::Jobs),
+        "/test" => Some(Section::Test),
+        _ => None,
+    }
+}
 
 /// The frame; `children` is the page.
 #[component]
 pub(crate) fn Frame(children: Children) -> impl IntoView {
     let jobs = jobs_url(&config().repo_root);
+    let path = use_location().pathname;
+    let current =
+        move |section| path.with(|path| (section_of(path) == Some(section)).then_some("page"));
     view! {
         <a class="skip-link" href="#main">
             "Skip to content"
@@ -23,13 +45,38 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
                 "Copilot Portal"
             </A>
             <nav class="site-nav" aria-label="Pages">
-                <A href="/index.html">"Sessions"</A>
-                <A href=jobs>"Jobs"</A>
-                <A href="/test.html">"Test"</A>
+                <a href="/index.html" aria-current=move || current(Section::Sessions)>
+                    "Sessions"
+                </a>
+                <a href=jobs aria-current=move || current(Section::Jobs)>
+                    "Jobs"
+                </a>
+                <a href="/test.html" aria-current=move || current(Section::Test)>
+                    "Test"
+                </a>
             </nav>
         </header>
         <main id="main" class="site-main">
             {children()}
         </main>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_spellings_belong_to_the_same_section() {
+        for (path, section) in [
+            ("/", Some(Section::Sessions)),
+            ("/index.html", Some(Section::Sessions)),
+            ("/jobs", Some(Section::Jobs)),
+            ("/jobTracking.html", Some(Section::Jobs)),
+            ("/test", Some(Section::Test)),
+            ("/nothing", None),
+        ] {
+            assert_eq!(section_of(path), section, "{path}");
+        }
     }
 }

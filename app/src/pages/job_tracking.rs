@@ -31,7 +31,7 @@ fn Tracking(job_name: String) -> impl IntoView {
     };
     let right = view! {
         <section id="session-response-part" class="part">
-            <p class="empty">"Choose a task in the chart to see what its sessions say."</p>
+            <p class="empty">"Nothing to show."</p>
         </section>
     };
     view! {

@@ -79,6 +79,7 @@ pub(super) fn form(state: &AppState, hint: Hint) -> Response {
          <link rel=\"stylesheet\" href=\"{css}\"></head><body>\
          <main class=\"site-main\"><form class=\"card\" method=\"post\" action=\"{PATH}\">\
          <h1>Copilot Portal</h1>{hint}\
+         <input name=\"user\" value=\"portal\" autocomplete=\"username\" hidden>\
          <label class=\"field\" for=\"key\"><span class=\"field-label\">Access key</span>\
          <input id=\"key\" name=\"key\" type=\"password\" required autofocus \
          autocomplete=\"current-password\"></label>\
