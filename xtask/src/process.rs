@@ -8,8 +8,8 @@ use std::{env, io, thread};
 
 use anyhow::{Context, bail};
 
-/// A command without what `cargo run` says about this program: a build script that looks at
-/// `CARGO_PKG_NAME` and the like would otherwise run again after every change of terminal.
+/// A command without what `cargo run` says about this program: a build script that watches
+/// `CARGO_PKG_NAME` and the like would otherwise run again whenever cargo is called by hand.
 pub(crate) fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in env::vars_os() {
