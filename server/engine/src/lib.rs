@@ -1,1 +1,9 @@
-//! Placeholder.
+//! The domain: sessions, tasks and jobs. Knows nothing of HTTP or pages.
+//!
+//! - [`live`]: the responses of a session, task or job, and those who read them.
+//! - [`agent`]: what runs a model, and the models that are always there.
+//! - [`session`]: a conversation with an agent.
+//! - [`lifecycle`]: who owns the futures in the background.
+
+pub mod lifecycle;
+pub mod live;
