@@ -5,5 +5,6 @@
 //! - [`session`]: a conversation with an agent.
 //! - [`lifecycle`]: who owns the futures in the background.
 
+pub mod agent;
 pub mod lifecycle;
 pub mod live;
