@@ -41,7 +41,10 @@ pub struct ProviderProblem {
 
 /// `0`, not `0.0`: clients compare the text, too.
 #[expect(clippy::cast_possible_truncation, reason = "the value was checked to be whole and small")]
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde's signature; not every target has the lint's opinion"
+)]
 fn whole_numbers_without_decimals<S: Serializer>(
     value: &f64,
     serializer: S,

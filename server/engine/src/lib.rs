@@ -8,3 +8,4 @@
 pub mod agent;
 pub mod lifecycle;
 pub mod live;
+pub mod session;

@@ -35,9 +35,20 @@ where
 
     /// A new log for a new entity.
     pub fn open(&self, id: Id) -> Arc<LiveLog<E>> {
-        let log = LiveLog::new(self.shared.clone());
-        self.logs.write().insert(id, log.clone());
+        let log = self.prepare();
+        self.add(id, log.clone());
         log
+    }
+
+    /// A log that nobody can find until it is [added](Self::add): for an entity that may yet fail
+    /// to start.
+    pub fn prepare(&self) -> Arc<LiveLog<E>> {
+        LiveLog::new(self.shared.clone())
+    }
+
+    /// Makes a prepared log known.
+    pub fn add(&self, id: Id, log: Arc<LiveLog<E>>) {
+        self.logs.write().insert(id, log);
     }
 
     /// The log of an entity that is running, or that ended not long ago.
