@@ -8,9 +8,12 @@
 pub mod api;
 mod components;
 mod load;
+mod markdown;
 mod pages;
+mod poll;
 #[cfg(feature = "ssr")]
 pub mod shell;
+mod state;
 
 use leptos::prelude::*;
 use leptos_meta::{Title, provide_meta_context};

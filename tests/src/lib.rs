@@ -1,11 +1,16 @@
 //! The harness of the API tests: a whole server behind its router, without a socket.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
+use engine::agent::simulated::{Simulated, SimulatedSettings};
+use engine::agent::{AgentBackend, Catalog};
 use engine::lifecycle::Lifecycle;
+use engine::live::{LiveSettings, LiveShared};
+use engine::session::{SessionManager, SessionSettings};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use server::http::{AppState, Parts, router};
@@ -36,6 +41,8 @@ pub struct Options {
     pub access_key: Option<&'static str>,
     /// The largest body in bytes.
     pub max_body_bytes: u64,
+    /// How many sessions may be open.
+    pub max_sessions: usize,
     /// Where it was started.
     pub repo_root: &'static str,
 }
@@ -47,6 +54,7 @@ impl Default for Options {
             allowed_hosts: Vec::new(),
             access_key: None,
             max_body_bytes: 16 * 1024 * 1024,
+            max_sessions: 100,
             repo_root: "/src/project",
         }
     }
@@ -70,6 +78,13 @@ impl TestApp {
                 access_key: options.access_key.map(AccessKey::new),
                 max_body_bytes: options.max_body_bytes,
             },
+            sessions: SessionManager::new(
+                Catalog::new([Arc::new(Simulated::new(SimulatedSettings::for_tests()))
+                    as Arc<dyn AgentBackend>]),
+                SessionSettings { max_sessions: options.max_sessions, ..SessionSettings::new("/") },
+                LiveShared::new(LiveSettings::for_tests()),
+                lifecycle.clone(),
+            ),
             repo_root: Path::new(options.repo_root).to_path_buf(),
             site: Site::find().expect("a site folder, be it empty"),
         });

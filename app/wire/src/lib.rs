@@ -10,6 +10,7 @@ mod model;
 mod reply;
 pub mod server;
 mod session;
+mod session_list;
 
 pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, SessionId, TaskId};
 pub use live::{LiveEntity, LiveReply};
@@ -18,3 +19,4 @@ pub use reply::{
     Closed, Done, ErrorName, ErrorReply, Reply, SessionStarted, StopReply, TokenReply,
 };
 pub use session::{SessionResponse, ToolError, ToolResult};
+pub use session_list::{SessionInfo, Sessions};

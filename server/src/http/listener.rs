@@ -22,6 +22,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tower::ServiceExt;
 
+use super::outbox::{Outbox, Watched};
+
 /// A client that sends no complete request head for so long is let go. This is also how long an
 /// idle kept-alive connection stays open.
 const HEAD_DEADLINE: Duration = Duration::from_mins(1);
@@ -51,15 +53,19 @@ pub async fn serve(listener: TcpListener, router: Router, lifecycle: &Lifecycle)
 async fn connection(stream: TcpStream, router: Router, lifecycle: Lifecycle) {
     // Small answers must not wait for the next packet; without it we are merely slower.
     let _ = stream.set_nodelay(true);
+    let outbox = Outbox::default();
+    let io = Watched::new(TokioIo::new(stream), outbox.clone());
     let service = service_fn(move |request: Request<Incoming>| {
         let router = router.clone();
-        async move { Ok::<_, Infallible>(answer(router, request.map(Body::new)).await) }
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(outbox.clone());
+        async move { Ok::<_, Infallible>(answer(router, request).await) }
     });
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_DEADLINE)
-            .serve_connection(TokioIo::new(stream), service)
+            .serve_connection(io, service)
     );
     let result = tokio::select! {
         result = connection.as_mut() => result,

@@ -1,0 +1,104 @@
+//! What a session says: its blocks, one below the other, and whether more is to come.
+
+use leptos::ev::MouseEvent;
+use leptos::html::Div;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use wasm_bindgen_futures::JsFuture;
+use web_sys::{Element, HtmlElement};
+
+use super::message_block::MessageBlock;
+use crate::state::feed::Feed;
+
+/// So close to the end counts as at the end.
+const END_MARGIN_PX: i32 = 48;
+
+/// The blocks of a feed. Follows the end unless the reader has scrolled up.
+#[component]
+pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
+    let container = NodeRef::<Div>::new();
+    let awaiting = NodeRef::<Div>::new();
+    let follows_end = StoredValue::new(true);
+    let scrolled = move |_| {
+        if let Some(element) = container.get_untracked() {
+            let below =
+                element.scroll_height() - element.scroll_top() - element.client_height();
+            follows_end.set_value(below <= END_MARGIN_PX);
+        }
+    };
+    Effect::new(move |_| {
+        feed.answers.track();
+        feed.working.track();
+        if follows_end.get_value()
+            && let Some(element) = container.get()
+        {
+            element.set_scroll_top(element.scroll_height());
+        }
+    });
+    // The policy refuses styles in the server's HTML, so this one is set here.
+    Effect::new(move |_| {
+        let display = if feed.working.get() { "block" } else { "none" };
+        if let Some(element) = awaiting.get() {
+            let _ = HtmlElement::style(&element).set_property("display", display);
+        }
+    });
+
+    view! {
+        <div
+            class="session-response-container"
+            node_ref=container
+            tabindex="0"
+            role="log"
+            aria-label="Session"
+            on:scroll=scrolled
+            on:click=copy_code
+        >
+            <For
+                each=move || feed.blocks.get()
+                key=|((kind, id), _)| (*kind, id.clone())
+                children=|((kind, _), block)| view! { <MessageBlock kind=kind block=block /> }
+            />
+            <div class="session-response-awaiting" node_ref=awaiting>
+                "Awaits responses ..."
+            </div>
+        </div>
+    }
+}
+
+/// The copy buttons are part of rendered Markdown, which has no handlers of its own.
+fn copy_code(event: MouseEvent) {
+    let button = event_target::<Element>(&event);
+    if !button.class_list().contains("copy-button") {
+        return;
+    }
+    let code = button.closest(".code-block").ok().flatten();
+    let Some(code) = code.and_then(|block| block.query_selector("code").ok().flatten()) else {
+        return;
+    };
+    let text = code.text_content().unwrap_or_default();
+    spawn_local(async move {
+        button.set_text_content(Some(if write_clipboard(&text).await {
+            "Copied"
+        } else {
+            select(&code);
+            "Press Ctrl+C"
+        }));
+        set_timeout(move || button.set_text_content(Some("Copy")), std::time::Duration::from_secs(2));
+    });
+}
+
+/// False where the browser keeps the clipboard from pages, as it does over plain HTTP from
+/// another machine.
+async fn write_clipboard(text: &str) -> bool {
+    if !window().is_secure_context() {
+        return false;
+    }
+    JsFuture::from(window().navigator().clipboard().write_text(text)).await.is_ok()
+}
+
+fn select(element: &Element) {
+    if let Ok(Some(selection)) = window().get_selection() {
+        // Then the reader selects by hand.
+        let _ = selection.select_all_children(element);
+    }
+}
