@@ -45,7 +45,7 @@ pub(super) fn parse(prompt: &str, is_tool: impl Fn(&str) -> bool) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut at = 0;
     while let Some(verb) = VERB.find_at(prompt, at) {
-        let before = &prompt[..verb.start()];
+        let before = tail(&prompt[..verb.start()]);
         let candidate = Candidate { verb: verb.as_str(), before, rest: &prompt[verb.start()..] };
         at = match candidate.parse(&is_tool) {
             Some((Step::Crash, length))
@@ -66,6 +66,7 @@ pub(super) fn parse(prompt: &str, is_tool: impl Fn(&str) -> bool) -> Vec<Step> {
 /// A place where an instruction may begin.
 struct Candidate<'a> {
     verb: &'a str,
+    /// What stands just before it.
     before: &'a str,
     /// From the verb on.
     rest: &'a str,
@@ -91,9 +92,10 @@ impl Candidate<'_> {
             "think" => self.parse_text(&THINK, Step::ThinkAbout),
             "wait" => self.parse_wait(),
             "stream" => self.parse_stream(),
-            "answer" | "reply" | "respond" => {
-                Some((Step::Markdown, MARKDOWN.find(self.rest)?.end()))
-            }
+            "answer" | "reply" | "respond" => match MARKDOWN.find(self.rest) {
+                Some(found) => Some((Step::Markdown, found.end())),
+                None => self.parse_text(&SAY, Step::Say),
+            },
             _ => Some((Step::DoNothing, self.verb.len())),
         }
     }
@@ -151,6 +153,13 @@ impl Candidate<'_> {
     }
 }
 
+/// The last few words: a long prompt must not be searched from its beginning for every verb.
+fn tail(text: &str) -> &str {
+    const BYTES: usize = 64;
+    let start = text.ceil_char_boundary(text.len().saturating_sub(BYTES));
+    &text[start..]
+}
+
 fn is_once(rest: &str, length: usize) -> bool {
     rest[..length].to_lowercase().contains("once")
 }
@@ -162,15 +171,20 @@ fn milliseconds(number: &str, factor: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-fn parse_argument(text: &str) -> (Argument, usize) {
-    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Map<String, Value>>();
-    if text.starts_with('{')
+fn parse_argument(rest: &str) -> (Argument, usize) {
+    let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Map<String, Value>>();
+    if rest.starts_with('{')
         && let Some(Ok(object)) = values.next()
     {
         let length = values.byte_offset();
-        return (Argument::Object(object, text[..length].to_owned()), length);
+        return (Argument::Object(object, rest[..length].to_owned()), length);
     }
-    let (text, length) = parse_value(text);
+    let (mut text, mut length) = parse_value(rest);
+    if let Some(tail) = AS_ARGUMENT.find(&text) {
+        text.truncate(tail.start());
+    } else if let Some(tail) = AS_ARGUMENT_NEXT.find(&rest[length..]) {
+        length += tail.end();
+    }
     (Argument::Text(text), length)
 }
 
@@ -224,8 +238,11 @@ patterns! {
     REQUEST = r"(?:^|\n|[.!?;:,>*•()\[\]-]|\b(?:then|and|please|now|first|finally|next|just|simply|also|only))\s*$";
     ASKED_OF_YOU = r"\byou(?:\s+to|\s+must|\s+should)?\s+$";
     TOOL = r#"^\w+\s+(?:the\s+)?(?P<before>tool\s+)?(?P<quote>[`"'“])?(?P<name>[A-Za-z_](?:[\w.-]*\w)?)[`"'”]?(?P<after>\s+tool\b)?"#;
-    WITH = r"^,?\s+(?:with|passing|giving)\s+(?:(?:the|an?|its|this|these|following|string|json)\s+)*(?:(?:arguments?|parameters?|input)\b)?\s*(?:of\b|set\s+to\b|being\b|=|:)?\s*";
-    SAY = r"^say(?:\s+(?:exactly|only|just|the\s+(?:words?|text|sentence|following)))*(?:\s*:\s*|\s+)";
+    WITH = r"^,?\s+(?:with|using|passing|giving)\s+(?:(?:the|an?|its|this|these|following|string|json)\s+)*(?:(?:arguments?|parameters?|input)\b)?\s*(?:of\b|set\s+to\b|being\b|=|:)?\s*";
+    /// `with X as the argument`, at the end of a plain X or after a quoted one.
+    AS_ARGUMENT = r"\s+as\s+(?:the\s+|its\s+|an\s+)?(?:argument|parameter|input)$";
+    AS_ARGUMENT_NEXT = r"^\s+as\s+(?:the\s+|its\s+|an\s+)?(?:argument|parameter|input)\b";
+    SAY = r"^(?:say|\w+\s+with)(?:\s+(?:exactly|only|just|the\s+(?:words?|text|sentence|following)))*(?:\s*:\s*|\s+)";
     FAIL = r"^fail\s+with(?:\s+(?:an?|the))?(?:\s+error)?(?:\s+message)?(?:\s*:\s*|\s+)";
     THINK = r"^think\s+about\s+";
     CRASH = r"^crash(?:\s+(?:the\s+session|now|once|immediately|please))*\s*(?:[.;!,\n]|$|\band\b)";

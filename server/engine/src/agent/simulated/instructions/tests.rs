@@ -32,6 +32,9 @@ fn tools_are_called_with_their_argument() {
         ("Use the job_boolean_true tool with the argument All is well.", yes("All is well")),
         ("USE THE job_boolean_true TOOL WITH THE ARGUMENT v1.2 works", yes("v1.2 works")),
         ("Call job_boolean_true with argument \"a. b\" and stop", yes("a. b")),
+        ("use job_boolean_true with \"a b\" as the argument.", yes("a b")),
+        ("use job_boolean_true with all done as its argument.", yes("all done")),
+        ("call job_boolean_true using the argument x", yes("x")),
         ("please call the tool `job_boolean_true` with `x y`", yes("x y")),
         ("run job_boolean_true with the argument: 'it's so'", yes("it's so")),
         ("invoke job_boolean_true with an argument of “quoted”.", yes("quoted")),
@@ -113,6 +116,8 @@ fn the_other_instructions() {
         ("Please say: hello, world!", vec![say("hello, world")]),
         ("Can you say hello?", vec![say("hello")]),
         ("I want you to say 'hi'", vec![say("hi")]),
+        ("Reply with exactly: OK", vec![say("OK")]),
+        ("Please answer with \"a b\".", vec![say("a b")]),
         ("do nothing", vec![Step::DoNothing]),
         ("Do nothing.", vec![Step::DoNothing]),
         ("fail with out of tokens", vec![Step::Fail("out of tokens".to_owned())]),
@@ -165,4 +170,12 @@ fn a_crash_that_happens_once_does_not_happen_again() {
     assert_eq!(steps, [say("hello")]);
     let steps = parse_prompt(&format!("{again}crash"));
     assert_eq!(steps, [Step::Crash]);
+}
+
+#[test]
+fn an_instruction_in_a_long_prompt_is_found() {
+    let filler = "Some words to run and call and say nothing of use. ".repeat(2_000);
+    let prompt = format!("{filler}\nUse the job_boolean_true tool with the argument X.\n{filler}");
+    let steps = parse_prompt(&prompt);
+    assert!(steps.contains(&tool("job_boolean_true", "X")));
 }
