@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use web_sys::AbortSignal;
 use wire::server::{Refusal, TestReply};
 use wire::{
-    Done, ErrorName, LiveReply, LiveToken, Models, Reply, Sessions, SessionId, SessionResponse,
-    SessionStarted, StopReply, TokenReply,
+    Done, ErrorName, LiveReply, LiveToken, Models, Reply, SessionId, SessionResponse,
+    SessionStarted, Sessions, StopReply, TokenReply,
 };
 
 /// Why a request brought no answer.

@@ -5,7 +5,8 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{Element, HtmlElement};
+use web_sys::wasm_bindgen::JsCast;
+use web_sys::{Element, HtmlAnchorElement, HtmlElement};
 
 use super::message_block::MessageBlock;
 use crate::state::feed::Feed;
@@ -21,8 +22,7 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
     let follows_end = StoredValue::new(true);
     let scrolled = move |_| {
         if let Some(element) = container.get_untracked() {
-            let below =
-                element.scroll_height() - element.scroll_top() - element.client_height();
+            let below = element.scroll_height() - element.scroll_top() - element.client_height();
             follows_end.set_value(below <= END_MARGIN_PX);
         }
     };
@@ -51,7 +51,10 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
             role="log"
             aria-label="Session"
             on:scroll=scrolled
-            on:click=copy_code
+            on:click=|event| {
+                copy_code(&event);
+                refuse_own_address(&event);
+            }
         >
             <For
                 each=move || feed.blocks.get()
@@ -66,8 +69,8 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
 }
 
 /// The copy buttons are part of rendered Markdown, which has no handlers of its own.
-fn copy_code(event: MouseEvent) {
-    let button = event_target::<Element>(&event);
+fn copy_code(event: &MouseEvent) {
+    let button = event_target::<Element>(event);
     if !button.class_list().contains("copy-button") {
         return;
     }
@@ -83,8 +86,22 @@ fn copy_code(event: MouseEvent) {
             select(&code);
             "Press Ctrl+C"
         }));
-        set_timeout(move || button.set_text_content(Some("Copy")), std::time::Duration::from_secs(2));
+        set_timeout(
+            move || button.set_text_content(Some("Copy")),
+            std::time::Duration::from_secs(2),
+        );
     });
+}
+
+/// A model may write a link to this very server; following it would act in the reader's name.
+fn refuse_own_address(event: &MouseEvent) {
+    let link = event_target::<Element>(event).closest("a").ok().flatten();
+    let Some(link) = link.and_then(|link| link.dyn_into::<HtmlAnchorElement>().ok()) else {
+        return;
+    };
+    if window().location().host().is_ok_and(|own| own == link.host()) {
+        event.prevent_default();
+    }
 }
 
 /// False where the browser keeps the clipboard from pages, as it does over plain HTTP from

@@ -355,7 +355,8 @@ mod tests {
     #[test]
     fn an_end_without_a_start_still_shows() {
         let mut transcript: Transcript<Cell> = Transcript::default();
-        let end = SessionResponse::EndMessage { message_id: text("m"), complete_content: text("x") };
+        let end =
+            SessionResponse::EndMessage { message_id: text("m"), complete_content: text("x") };
         assert_eq!(transcript.apply(end), Changes { opened: true, working: None });
         assert_eq!(shown(&transcript), [(text("Message"), text("x"))]);
     }

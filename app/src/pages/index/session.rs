@@ -92,8 +92,7 @@ fn Request(id: SessionId, feed: Feed, left: RwSignal<Option<Left>>) -> impl Into
     let prompt = RwSignal::new(String::new());
     let failure = RwSignal::new(None::<String>);
     let question = RwSignal::new(None::<String>);
-    let can_send =
-        move || feed.connection.get() == Connection::Live && !feed.working.get();
+    let can_send = move || feed.connection.get() == Connection::Live && !feed.working.get();
 
     let send = move || {
         let text = prompt.get_untracked();

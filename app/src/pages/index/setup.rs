@@ -91,21 +91,7 @@ pub(super) fn Setup() -> impl IntoView {
                 {move || reason(Field::Model)}
                 {move || provider_problems(&models.state.get())}
             </label>
-            <label class="field" for="working-dir">
-                <span class="field-label">"Working directory"</span>
-                <input
-                    id="working-dir"
-                    type="text"
-                    autocomplete="off"
-                    spellcheck="false"
-                    placeholder="/absolute/path"
-                    prop:value=folder
-                    value=folder.get_untracked()
-                    on:input:target=move |event| folder.set(event.target().value())
-                />
-                {move || reason(Field::Folder)}
-                <span class="field-help">"An absolute path on the machine that runs the server."</span>
-            </label>
+            <FolderField folder=folder>{move || reason(Field::Folder)}</FolderField>
             {move || reason(Field::Form)}
             <div class="button-row">
                 <div id="setup-buttons-left">
@@ -127,6 +113,28 @@ pub(super) fn Setup() -> impl IntoView {
             </div>
         </form>
         {move || running_sessions(&sessions.state.get())}
+    }
+}
+
+/// `#working-dir`; `children` is what is wrong with it.
+#[component]
+fn FolderField(folder: RwSignal<String>, children: Children) -> impl IntoView {
+    view! {
+        <label class="field" for="working-dir">
+            <span class="field-label">"Working directory"</span>
+            <input
+                id="working-dir"
+                type="text"
+                autocomplete="off"
+                spellcheck="false"
+                placeholder="/absolute/path"
+                prop:value=folder
+                value=folder.get_untracked()
+                on:input:target=move |event| folder.set(event.target().value())
+            />
+            {children()}
+            <span class="field-help">"An absolute path on the machine that runs the server."</span>
+        </label>
     }
 }
 
