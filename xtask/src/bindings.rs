@@ -1,0 +1,84 @@
+//! JavaScript for the browser's half: what the `wasm-bindgen` tool does, called as a library
+//! so that nothing of a matching version has to be installed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Context;
+use wasm_bindgen_cli_support::Bindgen;
+
+use crate::fingerprint;
+
+/// The generated files.
+pub(crate) struct Bindings {
+    pub(crate) js: String,
+    pub(crate) wasm: Vec<u8>,
+    /// Scripts that crates bring along, by their path beside `js`.
+    pub(crate) snippets: BTreeMap<String, Vec<u8>>,
+}
+
+/// Splits what cargo built into the module and the script that loads it.
+pub(crate) fn generate(wasm: &Path, name: &str) -> anyhow::Result<Bindings> {
+    let mut output = Bindgen::new()
+        .input_path(wasm)
+        .out_name(name)
+        .web(true)?
+        .typescript(false)
+        // The page names the module itself: its name carries a hash.
+        .omit_default_module_path(true)
+        .remove_name_section(true)
+        .remove_producers_section(true)
+        .generate_output()
+        .with_context(|| format!("cannot generate bindings for {}", wasm.display()))?;
+
+    let mut snippets = BTreeMap::new();
+    for (crate_name, scripts) in output.snippets() {
+        for (index, script) in scripts.iter().enumerate() {
+            let path = format!("{crate_name}/inline{index}.js");
+            snippets.insert(path, script.clone().into_bytes());
+        }
+    }
+    for (path, script) in output.local_modules() {
+        snippets.insert(path.clone(), script.clone().into_bytes());
+    }
+    let (js, snippets) = hash_snippets(output.js().to_owned(), snippets);
+    Ok(Bindings { js, wasm: output.wasm_mut().emit_wasm(), snippets })
+}
+
+/// Gives the snippets' folder a name that changes with its content: browsers keep what is
+/// below `pkg` for good.
+fn hash_snippets(
+    js: String,
+    snippets: BTreeMap<String, Vec<u8>>,
+) -> (String, BTreeMap<String, Vec<u8>>) {
+    if snippets.is_empty() {
+        return (js, snippets);
+    }
+    let everything: Vec<u8> = snippets.values().flatten().copied().collect();
+    let folder = format!("snippets.{}", fingerprint::short_hash(&everything));
+    let js = js.replace("'./snippets/", &format!("'./{folder}/"));
+    let js = js.replace("\"./snippets/", &format!("\"./{folder}/"));
+    let moved = snippets.into_iter().map(|(path, script)| (format!("{folder}/{path}"), script));
+    (js, moved.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn snippets_move_to_a_hashed_folder_and_the_script_follows() {
+        let js = "import { a } from './snippets/x-1/inline0.js';".to_owned();
+        let snippets = BTreeMap::from([("x-1/inline0.js".to_owned(), b"export".to_vec())]);
+        let (js, snippets) = hash_snippets(js, snippets);
+        let path = snippets.keys().next().expect("one snippet");
+        assert!(path.starts_with("snippets.") && path.ends_with("/x-1/inline0.js"), "{path}");
+        assert_eq!(js, format!("import {{ a }} from './{path}';"));
+    }
+
+    #[test]
+    fn without_snippets_the_script_is_left_alone() {
+        let (js, snippets) = hash_snippets("let a = 1;".to_owned(), BTreeMap::new());
+        assert_eq!((js.as_str(), snippets.len()), ("let a = 1;", 0));
+    }
+}

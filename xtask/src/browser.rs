@@ -1,0 +1,167 @@
+//! The browser tests: what they need to be installed, and how many of them passed.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+use crate::process;
+use crate::report::Counts;
+use crate::workspace::Workspace;
+
+const PLAYWRIGHT: &str = "node_modules/@playwright/test/cli.js";
+
+/// Playwright and a browser, ready to run.
+pub(crate) struct Browser {
+    folder: PathBuf,
+    report: PathBuf,
+    /// Nothing means the browser that Playwright brings itself.
+    chromium: Option<PathBuf>,
+}
+
+/// Installs what is missing.
+pub(crate) fn install(workspace: &Workspace) -> anyhow::Result<Browser> {
+    let folder = workspace.root.join("end2end");
+    if !process::succeeds(Command::new("node").arg("--version")) {
+        bail!("the browser tests need Node.js; install it, or pass --no-browser");
+    }
+    if !is_installed(&folder) {
+        let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+        let arguments = ["ci", "--no-audit", "--no-fund"];
+        process::run(process::command(npm).args(arguments).current_dir(&folder))?;
+    }
+    let chromium = match find_chromium()? {
+        Some(chromium) => Some(chromium),
+        None => install_chromium(&folder)?,
+    };
+    Ok(Browser { folder, report: workspace.target.join("browser-tests.json"), chromium })
+}
+
+impl Browser {
+    /// Runs the tests (all, or those of one file) with one variable more in their environment:
+    /// which server they talk to.
+    pub(crate) fn test(
+        &self,
+        file: Option<&str>,
+        server: (&str, &std::ffi::OsStr),
+    ) -> anyhow::Result<Counts> {
+        // A report of an earlier run must not be counted.
+        let _ = fs::remove_file(&self.report);
+        let mut command = process::command("node");
+        command.args([PLAYWRIGHT, "test", "--reporter=list,json"]).args(file);
+        command.current_dir(&self.folder);
+        command.env("PLAYWRIGHT_JSON_OUTPUT_NAME", &self.report).env(server.0, server.1);
+        if let Some(chromium) = &self.chromium {
+            command.env("CHROMIUM_PATH", chromium);
+        }
+        let status = command.status().context("cannot start node")?;
+        let report = fs::read_to_string(&self.report).unwrap_or_default();
+        Ok(counts(&report, status.success()))
+    }
+}
+
+/// What Playwright's report says. A run that failed without a failed test counts as one.
+fn counts(report: &str, succeeded: bool) -> Counts {
+    let report: Value = serde_json::from_str(report).unwrap_or_default();
+    let stat = |name: &str| report["stats"][name].as_u64().unwrap_or(0);
+    let passed = stat("expected") + stat("flaky");
+    let failed = stat("unexpected");
+    let is_lost = failed == 0 && (!succeeded || passed == 0);
+    Counts { passed, failed: if is_lost { 1 } else { failed } }
+}
+
+/// Whether `node_modules` is as new as the lock file; npm leaves a lock file of its own there.
+fn is_installed(folder: &Path) -> bool {
+    let date = |path: &str| fs::metadata(folder.join(path)).and_then(|data| data.modified()).ok();
+    is_newer(date("node_modules/.package-lock.json"), date("package-lock.json"))
+}
+
+fn is_newer(installed: Option<SystemTime>, wanted: Option<SystemTime>) -> bool {
+    installed.is_some_and(|installed| wanted.is_some_and(|wanted| installed >= wanted))
+}
+
+fn find_chromium() -> anyhow::Result<Option<PathBuf>> {
+    if let Some(path) = env::var_os("CHROMIUM_PATH").filter(|path| !path.is_empty()) {
+        let path = PathBuf::from(path);
+        if !path.is_file() {
+            bail!("CHROMIUM_PATH names no file: {}", path.display());
+        }
+        return Ok(Some(path));
+    }
+    let fixed = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].map(PathBuf::from);
+    let applications = ["Google Chrome", "Chromium"]
+        .map(|name| PathBuf::from(format!("/Applications/{name}.app/Contents/MacOS/{name}")));
+    let folders: Vec<PathBuf> =
+        env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default();
+    let on_path = ["google-chrome", "google-chrome-stable", "chromium", "chrome.exe"]
+        .into_iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    Ok(fixed.into_iter().chain(on_path).chain(applications).find(|path| path.is_file()))
+}
+
+/// Debian's browser where we may install it, else the one that Playwright downloads.
+fn install_chromium(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
+    if may_use_apt() {
+        let apt = |arguments: &[&str]| {
+            let mut command = process::command("apt-get");
+            process::run(command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+        };
+        apt(&["update"])?;
+        // Without a font, pages have no text to see and boxes no height.
+        let packages = ["chromium", "fonts-dejavu-core"];
+        apt(&[&["install", "-y", "--no-install-recommends"], &packages[..]].concat())?;
+        if let Some(chromium) = find_chromium()? {
+            return Ok(Some(chromium));
+        }
+    }
+    let mut command = process::command("node");
+    process::run(command.args([PLAYWRIGHT, "install", "chromium"]).current_dir(folder))
+        .context("no Chromium found; install one, or name it in CHROMIUM_PATH")?;
+    Ok(None)
+}
+
+fn may_use_apt() -> bool {
+    cfg!(target_os = "linux")
+        && process::succeeds(Command::new("apt-get").arg("--version"))
+        && process::capture(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn the_report_is_counted() {
+        let report = |expected, unexpected| {
+            format!(
+                r#"{{"stats":{{"expected":{expected},"skipped":2,
+                    "unexpected":{unexpected},"flaky":1}}}}"#
+            )
+        };
+        let cases = [
+            (report(5, 0), true, 6, 0),
+            (report(5, 2), false, 6, 2),
+            (report(5, 0), false, 6, 1),
+            (String::new(), false, 0, 1),
+            (String::new(), true, 0, 1),
+        ];
+        for (report, succeeded, passed, failed) in cases {
+            assert_eq!(counts(&report, succeeded), Counts { passed, failed }, "{report}");
+        }
+    }
+
+    #[test]
+    fn packages_are_installed_again_for_a_newer_lock_file() {
+        let old = SystemTime::UNIX_EPOCH;
+        let new = old + Duration::from_secs(1);
+        assert!(is_newer(Some(new), Some(old)));
+        assert!(is_newer(Some(old), Some(old)));
+        assert!(!is_newer(Some(old), Some(new)));
+        assert!(!is_newer(None, Some(new)));
+    }
+}
