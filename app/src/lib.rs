@@ -3,6 +3,8 @@
 //! A page reads signals and draws; what to draw is decided in plain functions, and every request
 //! goes through [`api`]. `server` renders [`shell`], `frontend` hydrates [`App`].
 
+// Views are nested types; those of whole pages are deeper than the compiler expects of anybody.
+#![recursion_limit = "256"]
 #![expect(unreachable_pub, reason = "the component macro makes everything it generates public")]
 
 pub mod api;

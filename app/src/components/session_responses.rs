@@ -59,7 +59,9 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
             <For
                 each=move || feed.blocks.get()
                 key=|((kind, id), _)| (*kind, id.clone())
-                children=|((kind, _), block)| view! { <MessageBlock kind=kind block=block /> }
+                children=|((kind, _), block)| {
+                    view! { <MessageBlock kind=kind block=block /> }.into_any()
+                }
             />
             <div class="session-response-awaiting" node_ref=awaiting>
                 "Awaits responses ..."

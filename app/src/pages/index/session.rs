@@ -47,12 +47,14 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
                     .into_any()
             }
             None => {
+                let responses = view! { <SessionResponses feed=feed /> }.into_any();
+                let request = view! { <Request id=id feed=feed left=left /> }.into_any();
                 view! {
                     <Title text="Session" />
                     <div id="session-ui">
                         <div id="session-part">
                             <ConnectionBanner connection=feed.connection />
-                            <SessionResponses feed=feed />
+                            {responses}
                         </div>
                         <ResizeBar
                             axis=Axis::Vertical
@@ -60,7 +62,7 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
                             label="Height of the request part"
                         />
                         <div id="request-part" node_ref=request_part>
-                            <Request id=id feed=feed left=left />
+                            {request}
                         </div>
                     </div>
                 }
