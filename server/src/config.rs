@@ -232,6 +232,7 @@ mod tests {
         assert_eq!(run(&["9000"], folder.path()).expect("bare").port, 9000);
         assert_eq!(run(&["--port", "9000"], folder.path()).expect("option").port, 9000);
         assert_eq!(run(&["--port=0"], folder.path()).expect("any").port, 0);
+        assert_eq!(run(&["--port=1", "--port=2"], folder.path()).expect("last").port, 2);
         assert!(
             message(&["9000", "--port", "9001"], folder.path()).contains("cannot be used with")
         );

@@ -53,13 +53,13 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
             class:collapsed=collapsed
             class:failed=failed
         >
-            <div class="message-block-header">
+            // The whole header folds the block; the button in it is for the keyboard.
+            <div class="message-block-header" on:click=move |_| toggle()>
                 <button
                     type="button"
                     class="message-block-toggle"
                     disabled=move || !completed.get()
                     aria-expanded=move || (!collapsed.get()).to_string()
-                    on:click=move |_| toggle()
                 >
                     {header}
                 </button>
@@ -70,7 +70,10 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
                                 <button
                                     type="button"
                                     class="message-block-raw"
-                                    on:click=move |_| raw.update(|raw| *raw = !*raw)
+                                    on:click=move |event| {
+                                        event.stop_propagation();
+                                        raw.update(|raw| *raw = !*raw);
+                                    }
                                 >
                                     {move || if raw.get() { "View Markdown" } else { "View Raw Data" }}
                                 </button>

@@ -29,11 +29,14 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
     Effect::new(move |_| {
         feed.answers.track();
         feed.working.track();
-        if follows_end.get_value()
-            && let Some(element) = container.get()
-        {
-            element.set_scroll_top(element.scroll_height());
-        }
+        // What is new is drawn by other effects, perhaps after this one.
+        request_animation_frame(move || {
+            if follows_end.try_get_value() == Some(true)
+                && let Some(element) = container.try_get_untracked().flatten()
+            {
+                element.set_scroll_top(element.scroll_height());
+            }
+        });
     });
     // The policy refuses styles in the server's HTML, so this one is set here.
     Effect::new(move |_| {

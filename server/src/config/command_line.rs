@@ -16,7 +16,8 @@ use super::{ConfigError, LogFormat};
 /// the defaults.
 #[derive(Debug, Parser)]
 #[expect(clippy::doc_markdown, reason = "these comments are what --help prints")]
-#[command(name = "copilot-portal", version, max_term_width = 100)]
+// The last one of an option counts, so that a script's options can be followed by one's own.
+#[command(name = "copilot-portal", version, max_term_width = 100, args_override_self = true)]
 pub(super) struct CommandLine {
     /// The port to listen on, as a bare argument
     #[arg(value_name = "PORT", conflicts_with = "port")]

@@ -212,11 +212,21 @@ fn leave(
     match result {
         Ok(()) => {
             left.set(Some(why));
-            // Browsers close only what a script opened.
-            let _ = window().close();
+            if can_close_window() {
+                // The note stays where the browser refuses nevertheless.
+                let _ = window().close();
+            }
         }
         Err(error) => failure.set(Some(error.to_string())),
     }
+}
+
+/// Browsers close only what a script opened, or what has never shown anything else. Asking for
+/// more makes them complain.
+fn can_close_window() -> bool {
+    let was_opened = window().opener().is_ok_and(|opener| !opener.is_null());
+    let has_no_past = window().history().and_then(|history| history.length());
+    was_opened || has_no_past.is_ok_and(|length| length <= 1)
 }
 
 /// What to ask before the server is stopped; nothing if nobody else is concerned.
