@@ -128,7 +128,7 @@ impl Harness {
         self.sessions.stop_all().await;
         assert!(!self.sessions.has_running());
         assert_eq!(self.lifecycle.running(), 1, "only the sweeper");
-        assert!(self.lifecycle.shutdown(Duration::from_secs(1)).await);
+        assert_eq!(self.lifecycle.shutdown(Duration::from_secs(1)).await, 0);
     }
 }
 

@@ -278,7 +278,7 @@ async fn an_ended_log_is_freed_when_nobody_can_read_it() {
     sleep(600 * SECOND).await;
     assert_eq!(registry.len(), 1);
     assert!(registry.get(running).is_some());
-    assert!(lifecycle.shutdown(SECOND).await);
+    assert_eq!(lifecycle.shutdown(SECOND).await, 0);
 }
 
 #[tokio::test(start_paused = true)]

@@ -100,7 +100,7 @@ async fn shutdown_alone_ends_sessions_too() {
     let harness = Harness::paced();
     let id = harness.start_with(&["wait 20 seconds"]).await;
     sleep(Duration::from_secs(1)).await;
-    assert!(harness.lifecycle.shutdown(Duration::from_secs(1)).await);
+    assert_eq!(harness.lifecycle.shutdown(Duration::from_secs(1)).await, 0);
     assert!(!harness.sessions.has_running());
     harness.read_to_the_end(id).await;
 }
