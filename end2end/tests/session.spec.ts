@@ -40,7 +40,7 @@ test("what is said stays open, the rest folds, each by itself", async ({ page })
 
 test("a receiving block is low, raw, and does not fold", async ({ page }) => {
   const session = await SessionPage.start(page);
-  await session.ask("Stream 400 deltas with 10 ms between deltas after 0 ms.");
+  await session.ask("Stream 100000 deltas with 5 ms between deltas after 0 ms.");
   const block = page.locator(".message-block.receiving");
   await expect(session.header(block)).toHaveText("Message [receiving...]");
   await expect(session.awaiting).toHaveCSS("display", "block");
@@ -57,7 +57,7 @@ test("a receiving block is low, raw, and does not fold", async ({ page }) => {
 
 test("Ctrl+Enter and Cmd+Enter send, and do nothing while the agent works", async ({ page }) => {
   const session = await SessionPage.start(page);
-  await session.prompt.fill("Stream 1000 deltas with 10 ms between deltas after 0 ms.");
+  await session.prompt.fill("Stream 100000 deltas with 5 ms between deltas after 0 ms.");
   await session.prompt.press("Control+Enter");
   await expect(session.send).toBeDisabled();
   await expect(session.of("user")).toHaveCount(1);

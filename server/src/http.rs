@@ -83,13 +83,14 @@ impl FromRef<AppState> for LeptosOptions {
     }
 }
 
-/// An acting endpoint.
+/// An acting endpoint: GET and POST.
 fn act<H, T>(handler: H) -> MethodRouter<AppState>
 where
     H: Handler<T, AppState> + Clone,
     T: 'static,
 {
-    get(handler.clone()).post(handler)
+    // By itself, GET would answer HEAD by acting.
+    get(handler.clone()).post(handler).head(error::method_not_allowed)
 }
 
 /// The whole server as a service: API, pages and files behind the guard.

@@ -14,16 +14,52 @@ use crate::state::feed::Feed;
 /// So close to the end counts as at the end.
 const END_MARGIN_PX: i32 = 48;
 
+/// What part of the content the reader sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ViewPort {
+    top: i32,
+    height: i32,
+    content: i32,
+    /// The reader wants to see what is new.
+    follows_end: bool,
+}
+
+impl Default for ViewPort {
+    fn default() -> Self {
+        Self { top: 0, height: 0, content: 0, follows_end: true }
+    }
+}
+
+impl ViewPort {
+    /// Whether the reader still wants the end after the view has moved. Only a person moves it up;
+    /// but content that shrinks moves it, too, and content that grows leaves it behind.
+    fn moved_to(self, now: Self) -> Self {
+        let is_at_end = now.content - now.top - now.height <= END_MARGIN_PX;
+        let was_moved_up = now.top < self.top && now.content >= self.content;
+        let follows_end = is_at_end || (self.follows_end && !was_moved_up);
+        Self { follows_end, ..now }
+    }
+}
+
+fn measure(element: &HtmlElement) -> ViewPort {
+    ViewPort {
+        top: element.scroll_top(),
+        height: element.client_height(),
+        content: element.scroll_height(),
+        follows_end: true,
+    }
+}
+
 /// The blocks of a feed. Follows the end unless the reader has scrolled up.
 #[component]
 pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
     let container = NodeRef::<Div>::new();
     let awaiting = NodeRef::<Div>::new();
-    let follows_end = StoredValue::new(true);
+    let view_port = StoredValue::new(ViewPort::default());
     let scrolled = move |_| {
         if let Some(element) = container.get_untracked() {
-            let below = element.scroll_height() - element.scroll_top() - element.client_height();
-            follows_end.set_value(below <= END_MARGIN_PX);
+            let now = measure(&element);
+            view_port.update_value(|before| *before = before.moved_to(now));
         }
     };
     Effect::new(move |_| {
@@ -31,10 +67,11 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
         feed.working.track();
         // What is new is drawn by other effects, perhaps after this one.
         request_animation_frame(move || {
-            if follows_end.try_get_value() == Some(true)
+            if view_port.try_get_value().is_some_and(|view_port| view_port.follows_end)
                 && let Some(element) = container.try_get_untracked().flatten()
             {
                 element.set_scroll_top(element.scroll_height());
+                view_port.set_value(measure(&element));
             }
         });
     });
@@ -122,5 +159,26 @@ fn select(element: &Element) {
     if let Ok(Some(selection)) = window().get_selection() {
         // Then the reader selects by hand.
         let _ = selection.select_all_children(element);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(top: i32, content: i32) -> ViewPort {
+        ViewPort { top, height: 500, content, follows_end: true }
+    }
+
+    #[test]
+    fn the_end_is_followed_until_the_reader_scrolls_up() {
+        let end = at(1500, 2000);
+        assert!(end.moved_to(at(1500, 3000)).follows_end, "grown since");
+        assert!(end.moved_to(at(1300, 1800)).follows_end, "shrunk");
+        assert!(end.moved_to(at(1480, 2000)).follows_end, "nearly at the end");
+        let up = end.moved_to(at(1000, 2000));
+        assert!(!up.follows_end, "moved up");
+        assert!(!up.moved_to(at(1200, 2400)).follows_end, "moved down, but not to the end");
+        assert!(up.moved_to(at(1900, 2400)).follows_end, "back at the end");
     }
 }
