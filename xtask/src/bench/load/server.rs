@@ -1,9 +1,9 @@
 //! The server that is being measured: its start, its end, and what it uses.
 
 use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::Ipv4Addr;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, ChildStdout, Stdio};
 use std::time::Duration;
 use std::{env, fs};
 
@@ -21,6 +21,8 @@ const TICKS_PER_SECOND: f64 = 100.0;
 /// A running server; killed on drop if it has not stopped by then.
 pub(super) struct Server {
     child: Child,
+    /// Kept open: a server that can't say what it has to say ends.
+    output: BufReader<ChildStdout>,
     pub(super) target: Target,
 }
 
@@ -35,16 +37,17 @@ impl Server {
                 command.env_remove(&name);
             }
         }
-        let child =
+        let mut child =
             command.spawn().with_context(|| format!("cannot start {}", binary.display()))?;
+        let output = child.stdout.take().context("the server has no output")?;
+        let target = Target::new((Ipv4Addr::LOCALHOST, 0).into());
         // From here on it is ended whatever happens.
-        let mut server = Self { child, target: Target::new((Ipv4Addr::LOCALHOST, 0).into()) };
-        let output = server.child.stdout.take().context("the server has no output")?;
+        let mut server = Self { child, output: BufReader::new(output), target };
         let mut line = String::new();
-        BufReader::new(output).read_line(&mut line)?;
+        server.output.read_line(&mut line)?;
         let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
         let port: u16 = port.with_context(|| format!("the server says no port: `{line}`"))?;
-        server.target = Target::new(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+        server.target = Target::new((Ipv4Addr::LOCALHOST, port).into());
         Ok(server)
     }
 
