@@ -16,7 +16,6 @@ use engine::lifecycle::Lifecycle;
 use engine::live::{LiveSettings, LiveShared};
 use engine::session::{SessionManager, SessionSettings};
 use engine::workspace;
-use tokio::net::TcpListener;
 
 use crate::config::Settings;
 use crate::http::{self, AppState};
@@ -70,7 +69,7 @@ pub fn run(settings: &Settings, working_directory: &Path) -> Result<(), StartErr
 async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), StartError> {
     let site = Site::find()?;
     let address = SocketAddr::new(settings.host, settings.port);
-    let listener = TcpListener::bind(address).await.map_err(|cause| match cause.kind() {
+    let listener = http::listener::listen(address).map_err(|cause| match cause.kind() {
         io::ErrorKind::AddrInUse => StartError::PortInUse { port: settings.port },
         _ => StartError::Bind { address, cause },
     })?;

@@ -15,6 +15,17 @@ pub(crate) fn portal(arguments: &[&str]) -> Command {
     // A folder without a portal.toml.
     command.args(arguments).current_dir(env!("CARGO_TARGET_TMPDIR"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // The developer's own settings are none of the tests' business.
+    for (name, _) in std::env::vars_os() {
+        let is_setting = name.to_str().is_some_and(|name| {
+            name.starts_with("COPILOT_PORTAL_") || name.starts_with("LEPTOS_SITE")
+        });
+        if is_setting {
+            command.env_remove(name);
+        }
+    }
+    // Nobody reads the log while the program runs: it must not fill the pipe.
+    command.env("RUST_LOG", "warn");
     command
 }
 
