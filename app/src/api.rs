@@ -2,21 +2,33 @@
 
 use std::fmt;
 
-use gloo_net::http::{Request, Response};
+use gloo_net::http::{Request, RequestBuilder, Response};
 use serde::de::DeserializeOwned;
-use wire::server::{ErrorReply, TestReply};
+use web_sys::AbortSignal;
+use wire::server::{Refusal, TestReply};
+use wire::{
+    Done, ErrorName, LiveReply, LiveToken, Models, Reply, SessionId, SessionResponse,
+    SessionStarted, Sessions, StopReply, TokenReply,
+};
 
 /// Why a request brought no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApiError {
     /// The server could not be reached, or the connection broke.
     Unreachable,
-    /// The server refused the request.
+    /// The server refused the request before it reached the domain.
     Refused {
         /// The HTTP status.
         status: u16,
         /// The server's own words.
         reason: String,
+    },
+    /// The domain said no.
+    Domain {
+        /// Which error.
+        name: ErrorName,
+        /// More about it.
+        message: Option<String>,
     },
     /// The answer was not what the contract says.
     Malformed(String),
@@ -29,28 +41,144 @@ impl fmt::Display for ApiError {
             Self::Refused { status, reason } => {
                 write!(f, "The server refused the request ({status}): {reason}")
             }
+            Self::Domain { name, message } => {
+                f.write_str(explain(*name))?;
+                message.as_ref().map_or(Ok(()), |message| write!(f, " ({message})"))
+            }
             Self::Malformed(detail) => write!(f, "The server's answer makes no sense: {detail}"),
         }
     }
 }
 
+/// An error of the domain, for people.
+fn explain(name: ErrorName) -> &'static str {
+    match name {
+        ErrorName::ModelIdNotFound => "This model is not available any more. Refresh the list.",
+        ErrorName::ModelNotAvailable => "The model's provider could not start a session.",
+        ErrorName::WorkingDirectoryNotAbsolutePath => {
+            "This is not an absolute path. Start with the root, as in /home/me/project."
+        }
+        ErrorName::WorkingDirectoryNotExists => "There is no such folder on the server's machine.",
+        ErrorName::SessionNotFound | ErrorName::SessionClosed => "This session has ended.",
+        ErrorName::TooManySessions => "Too many sessions are open. Close one first.",
+        ErrorName::TooManyQueries => "Too many prompts are waiting in this session.",
+        ErrorName::TooManyReaders | ErrorName::TooManyPendingCalls => {
+            "Too many windows follow this server."
+        }
+        _ => "The server said no.",
+    }
+}
+
 /// Asks `api/test` for its greeting.
 pub async fn test() -> Result<TestReply, ApiError> {
-    get("/api/test").await
+    fetch(Request::get("/api/test")).await
 }
 
-async fn get<T: DeserializeOwned>(path: &str) -> Result<T, ApiError> {
-    let response = Request::get(path).send().await.map_err(|_| ApiError::Unreachable)?;
-    if !response.ok() {
-        return Err(refusal(&response).await);
+/// The models that sessions can be started with.
+pub async fn models() -> Result<Models, ApiError> {
+    fetch(Request::get("/api/copilot/models")).await
+}
+
+/// The open sessions.
+pub async fn sessions() -> Result<Sessions, ApiError> {
+    fetch(Request::get("/api/copilot/session")).await
+}
+
+/// A name for a new reader.
+pub async fn token() -> Result<LiveToken, ApiError> {
+    let reply: TokenReply = fetch(Request::get("/api/token")).await?;
+    Ok(reply.token)
+}
+
+/// Starts a session in a folder.
+pub async fn start_session(model: &str, folder: &str) -> Result<SessionId, ApiError> {
+    let path = format!("/api/copilot/session/start/{}", encode_path(model));
+    let started: SessionStarted = ask(&path, folder).await?;
+    Ok(started.session_id)
+}
+
+/// Sends a prompt.
+pub async fn query(id: SessionId, prompt: &str) -> Result<(), ApiError> {
+    let _: Done = ask(&format!("/api/copilot/session/{id}/query"), prompt).await?;
+    Ok(())
+}
+
+/// Ends the running turn.
+pub async fn abort(id: SessionId) -> Result<(), ApiError> {
+    let _: Done = ask(&format!("/api/copilot/session/{id}/abort"), "").await?;
+    Ok(())
+}
+
+/// Ends a session.
+pub async fn stop_session(id: SessionId) -> Result<(), ApiError> {
+    let _: StopReply = ask(&format!("/api/copilot/session/{id}/stop"), "").await?;
+    Ok(())
+}
+
+/// Ends the server.
+pub async fn stop_server() -> Result<(), ApiError> {
+    let _: Done = ask("/api/stop", "").await?;
+    Ok(())
+}
+
+/// Waits for what happens in a session next. `signal` ends the wait.
+pub async fn follow_session(
+    id: SessionId,
+    token: &LiveToken,
+    signal: &AbortSignal,
+) -> Result<LiveReply<SessionResponse>, ApiError> {
+    let path = format!("/api/copilot/session/{id}/live/{token}");
+    fetch(Request::get(&path).abort_signal(Some(signal))).await
+}
+
+/// Calls an acting endpoint; an error of the domain is an error here.
+async fn ask<T: DeserializeOwned>(path: &str, body: &str) -> Result<T, ApiError> {
+    let request = Request::post(path).header("content-type", "text/plain; charset=utf-8");
+    let request = request.body(body).map_err(|error| ApiError::Malformed(error.to_string()))?;
+    let response = request.send().await.map_err(|_| ApiError::Unreachable)?;
+    match read(response).await? {
+        Reply::Success(answer) => Ok(answer),
+        Reply::Error(error) => Err(ApiError::Domain { name: error.error, message: error.message }),
     }
-    response.json().await.map_err(|error| ApiError::Malformed(error.to_string()))
 }
 
-async fn refusal(response: &Response) -> ApiError {
-    let reason = match response.json::<ErrorReply>().await {
-        Ok(reply) => reply.message.unwrap_or(reply.error),
-        Err(_) => response.status_text(),
-    };
-    ApiError::Refused { status: response.status(), reason }
+async fn fetch<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, ApiError> {
+    read(request.send().await.map_err(|_| ApiError::Unreachable)?).await
+}
+
+async fn read<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
+    // A connection that breaks in the middle of an answer is a broken connection.
+    let text = response.text().await.map_err(|_| ApiError::Unreachable)?;
+    if !response.ok() {
+        let reply: Option<Refusal> = serde_json::from_str(&text).ok();
+        let reason = reply.map(|reply| reply.message.unwrap_or(reply.error));
+        let reason = reason.unwrap_or_else(|| response.status_text());
+        return Err(ApiError::Refused { status: response.status(), reason });
+    }
+    serde_json::from_str(&text).map_err(|error| ApiError::Malformed(error.to_string()))
+}
+
+/// Percent-encodes what may not stand in a path. A slash may: model ids have them.
+fn encode_path(text: &str) -> String {
+    use fmt::Write;
+    text.bytes().fold(String::with_capacity(text.len()), |mut path, byte| {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'/' => {
+                path.push(char::from(byte));
+            }
+            _ => write!(path, "%{byte:02X}").expect("writing to a string"),
+        }
+        path
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn model_ids_survive_the_path() {
+        assert_eq!(encode_path("vendor/model-1.5"), "vendor/model-1.5");
+        assert_eq!(encode_path("a b?#%ü"), "a%20b%3F%23%25%C3%BC");
+    }
 }

@@ -3,14 +3,19 @@
 //! A page reads signals and draws; what to draw is decided in plain functions, and every request
 //! goes through [`api`]. `server` renders [`shell`], `frontend` hydrates [`App`].
 
+// Views are nested types; those of whole pages are deeper than the compiler expects of anybody.
+#![recursion_limit = "256"]
 #![expect(unreachable_pub, reason = "the component macro makes everything it generates public")]
 
 pub mod api;
 mod components;
 mod load;
+mod markdown;
 mod pages;
+mod poll;
 #[cfg(feature = "ssr")]
 pub mod shell;
+mod state;
 
 use leptos::prelude::*;
 use leptos_meta::{Title, provide_meta_context};

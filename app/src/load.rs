@@ -1,4 +1,4 @@
-//! One answer fetched once, as a signal that a page can draw.
+//! One answer as a signal that a page can draw, fetched when the page is there and again when asked.
 
 use std::future::Future;
 
@@ -18,22 +18,46 @@ pub(crate) enum Load<T> {
     Failed(ApiError),
 }
 
-/// Sends a request once the page is hydrated. An answer that comes after the page was left
-/// finds its signal disposed and is dropped.
-pub(crate) fn load<T, F>(request: impl Fn() -> F + 'static) -> ReadSignal<Load<T>>
-where
-    T: Clone + Send + Sync + 'static,
-    F: Future<Output = Result<T, ApiError>> + 'static,
-{
-    let (state, set_state) = signal(Load::Pending);
-    Effect::new(move |_| {
-        let answer = request();
-        spawn_local(async move {
-            let _ = set_state.try_set(match answer.await {
-                Ok(value) => Load::Ready(value),
-                Err(error) => Load::Failed(error),
+/// A request that can be repeated.
+pub(crate) struct Loader<T: 'static> {
+    /// How far it has come. While it is repeated, the old answer stays.
+    pub(crate) state: ReadSignal<Load<T>>,
+    again: RwSignal<u32>,
+}
+
+// By hand: deriving them would ask the same of `T`.
+impl<T> Clone for Loader<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Loader<T> {}
+
+impl<T: Clone + Send + Sync + 'static> Loader<T> {
+    /// Sends the request once the page is hydrated. An answer that comes after the page was left
+    /// finds its signal disposed and is dropped.
+    pub(crate) fn new<F>(request: impl Fn() -> F + 'static) -> Self
+    where
+        F: Future<Output = Result<T, ApiError>> + 'static,
+    {
+        let (state, set_state) = signal(Load::Pending);
+        let again = RwSignal::new(0);
+        Effect::new(move |_| {
+            again.track();
+            let answer = request();
+            spawn_local(async move {
+                let _ = set_state.try_set(match answer.await {
+                    Ok(value) => Load::Ready(value),
+                    Err(error) => Load::Failed(error),
+                });
             });
         });
-    });
-    state
+        Self { state, again }
+    }
+
+    /// Sends the request again.
+    pub(crate) fn reload(&self) {
+        self.again.update(|times| *times += 1);
+    }
 }

@@ -27,6 +27,9 @@ use file::ConfigFile;
 pub const DEFAULT_FILE: &str = "portal.toml";
 const DEFAULT_PORT: u16 = 8888;
 const DEFAULT_MAX_BODY_BYTES: u64 = 16 * 1024 * 1024;
+const DEFAULT_MAX_SESSIONS: usize = 2000;
+const DEFAULT_SIMULATED_FIRST_MS: u64 = 300;
+const DEFAULT_SIMULATED_DELTA_MS: u64 = 20;
 const SHORTEST_ACCESS_KEY: usize = 16;
 
 /// How log lines look.
@@ -59,6 +62,12 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// The largest request body in bytes.
     pub max_body_bytes: u64,
+    /// Sessions that are open at a time.
+    pub max_sessions: usize,
+    /// How long the simulated models wait before the first delta of a block.
+    pub simulated_first_ms: u64,
+    /// How long the simulated models wait between deltas.
+    pub simulated_delta_ms: u64,
     /// How log lines look.
     pub log_format: LogFormat,
 }
@@ -150,6 +159,15 @@ fn settle(
             .max_body_bytes
             .or(file.max_body_bytes)
             .unwrap_or(DEFAULT_MAX_BODY_BYTES),
+        max_sessions: line.max_sessions.or(file.max_sessions).unwrap_or(DEFAULT_MAX_SESSIONS),
+        simulated_first_ms: line
+            .simulated_first_ms
+            .or(file.simulated_first_ms)
+            .unwrap_or(DEFAULT_SIMULATED_FIRST_MS),
+        simulated_delta_ms: line
+            .simulated_delta_ms
+            .or(file.simulated_delta_ms)
+            .unwrap_or(DEFAULT_SIMULATED_DELTA_MS),
         log_format: line.log_format.or(file.log_format).unwrap_or_default(),
     })
 }
@@ -214,6 +232,7 @@ mod tests {
         assert_eq!(run(&["9000"], folder.path()).expect("bare").port, 9000);
         assert_eq!(run(&["--port", "9000"], folder.path()).expect("option").port, 9000);
         assert_eq!(run(&["--port=0"], folder.path()).expect("any").port, 0);
+        assert_eq!(run(&["--port=1", "--port=2"], folder.path()).expect("last").port, 2);
         assert!(
             message(&["9000", "--port", "9001"], folder.path()).contains("cannot be used with")
         );
@@ -221,10 +240,13 @@ mod tests {
 
     #[test]
     fn the_command_line_wins_over_the_file() {
-        let folder =
-            folder_with("[server]\nport = 9000\ntest = true\nallowedHosts = ['portal.lan']\n");
+        let folder = folder_with(
+            "[server]\nport = 9000\ntest = true\nallowedHosts = ['portal.lan']\n\
+             [simulated]\nfirstMs = 5\n",
+        );
         let settings = run(&[], folder.path()).expect("file");
         assert_eq!((settings.port, settings.test), (9000, true));
+        assert_eq!((settings.simulated_first_ms, settings.simulated_delta_ms), (5, 20));
         assert_eq!(settings.allowed_hosts, ["portal.lan"]);
         assert_eq!(run(&["--port", "9001"], folder.path()).expect("both").port, 9001);
     }

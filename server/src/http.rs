@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  socket ─► listener ─► guard (security, headers) ─► router ─┬─► /api/…  server_api …
+//!                                                             │         session_api, live
 //!                                                             ├─► pages   (Leptos)
 //!                                                             └─► files   (site), else 404
 //! ```
@@ -9,29 +10,40 @@
 mod error;
 mod guard;
 pub mod listener;
+mod live;
 mod login;
+mod outbox;
 mod pages;
 mod server_api;
+mod session_api;
+mod text;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
-use axum::routing::{any, get};
+use axum::handler::Handler;
+use axum::routing::{MethodRouter, any, get};
 use engine::lifecycle::Lifecycle;
+use engine::session::SessionManager;
 use leptos::config::LeptosOptions;
 
 use crate::security::Policy;
 use crate::site::Site;
 
+/// How long the end of the sessions may hold up the end of the server.
+const STOP_DEADLINE: Duration = Duration::from_secs(2);
+
 /// What a server is made of.
-#[derive(Debug)]
 pub struct Parts {
     /// Owns the background work and knows when the end has begun.
     pub lifecycle: Lifecycle,
     /// Who may call.
     pub policy: Policy,
+    /// All sessions.
+    pub sessions: Arc<SessionManager>,
     /// What `api/config` tells.
     pub repo_root: PathBuf,
     /// The built browser half.
@@ -39,13 +51,21 @@ pub struct Parts {
 }
 
 /// What handlers see. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct AppState(Arc<Parts>);
 
 impl AppState {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
+    }
+
+    /// Ends all sessions, but does not wait for an agent that hangs.
+    pub async fn stop_sessions(&self) {
+        let stopped = tokio::time::timeout(STOP_DEADLINE, self.sessions.stop_all()).await;
+        if stopped.is_err() {
+            tracing::warn!("not all sessions ended in time");
+        }
     }
 }
 
@@ -63,6 +83,16 @@ impl FromRef<AppState> for LeptosOptions {
     }
 }
 
+/// An acting endpoint: GET and POST.
+fn act<H, T>(handler: H) -> MethodRouter<AppState>
+where
+    H: Handler<T, AppState> + Clone,
+    T: 'static,
+{
+    // By itself, GET would answer HEAD by acting.
+    get(handler.clone()).post(handler).head(error::method_not_allowed)
+}
+
 /// The whole server as a service: API, pages and files behind the guard.
 ///
 /// Reading endpoints take GET, acting ones GET and POST: existing scripts call them so, and the
@@ -72,7 +102,19 @@ pub fn router(state: AppState) -> Router {
         .route("/test", get(server_api::test))
         .route("/config", get(server_api::config))
         .route("/token", get(server_api::token))
-        .route("/stop", get(server_api::stop).post(server_api::stop))
+        .route("/stop", act(server_api::stop))
+        .route("/copilot/models", get(session_api::list_models))
+        .route("/copilot/session", get(session_api::list_sessions))
+        .route("/copilot/session/start/{*model}", act(session_api::start_session))
+        .route("/copilot/session/{id}/query", act(session_api::query_session))
+        .route("/copilot/session/{id}/abort", act(session_api::abort_session))
+        .route("/copilot/session/{id}/stop", act(session_api::stop_session))
+        .route("/copilot/session/{id}/live", get(session_api::poll_session))
+        .route("/copilot/session/{id}/live/{token}", get(session_api::poll_session_as))
+        // The spelling of the earliest clients.
+        .route("/copilot/session/query/{id}", act(session_api::query_session))
+        .route("/copilot/session/stop/{id}", act(session_api::stop_session))
+        .route("/copilot/session/live/{id}", get(session_api::poll_session))
         .method_not_allowed_fallback(error::method_not_allowed)
         .fallback(error::unknown_api_endpoint);
 

@@ -7,11 +7,15 @@
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
+use engine::agent::simulated::{Simulated, SimulatedSettings};
+use engine::agent::{AgentBackend, Catalog};
 use engine::lifecycle::Lifecycle;
+use engine::live::{LiveSettings, LiveShared};
+use engine::session::{SessionManager, SessionSettings};
 use engine::workspace;
-use tokio::net::TcpListener;
 
 use crate::config::Settings;
 use crate::http::{self, AppState};
@@ -65,13 +69,15 @@ pub fn run(settings: &Settings, working_directory: &Path) -> Result<(), StartErr
 async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), StartError> {
     let site = Site::find()?;
     let address = SocketAddr::new(settings.host, settings.port);
-    let listener = TcpListener::bind(address).await.map_err(|cause| match cause.kind() {
+    let listener = http::listener::listen(address).map_err(|cause| match cause.kind() {
         io::ErrorKind::AddrInUse => StartError::PortInUse { port: settings.port },
         _ => StartError::Bind { address, cause },
     })?;
     let port = listener.local_addr()?.port();
 
+    raise_file_limit();
     let lifecycle = Lifecycle::new();
+    let repo_root = workspace::repo_root(working_directory);
     let state = AppState::new(http::Parts {
         lifecycle: lifecycle.clone(),
         policy: Policy {
@@ -79,20 +85,48 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
             access_key: settings.access_key.clone(),
             max_body_bytes: settings.max_body_bytes,
         },
-        repo_root: workspace::repo_root(working_directory),
+        sessions: start_sessions(settings, &repo_root, &lifecycle),
+        repo_root,
         site,
     });
     watch_signals(&lifecycle)?;
     announce(settings, port)?;
     tracing::info!(%address, port, test = settings.test, "listening");
 
-    http::listener::serve(listener, http::router(state), &lifecycle).await;
+    http::listener::serve(listener, http::router(state.clone()), &lifecycle).await;
+    state.stop_sessions().await;
     let left = lifecycle.shutdown(SHUTDOWN_DEADLINE).await;
     if left > 0 {
         tracing::warn!(left, "cut off what did not end in time");
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The models there are, and the sessions with them.
+fn start_sessions(
+    settings: &Settings,
+    repo_root: &Path,
+    lifecycle: &Lifecycle,
+) -> Arc<SessionManager> {
+    let simulated = Simulated::new(SimulatedSettings {
+        first: Duration::from_millis(settings.simulated_first_ms),
+        delta: Duration::from_millis(settings.simulated_delta_ms),
+        test_models: settings.test,
+    });
+    let live = if settings.test { LiveSettings::for_tests() } else { LiveSettings::default() };
+    let sessions =
+        SessionSettings { max_sessions: settings.max_sessions, ..SessionSettings::new(repo_root) };
+    let catalog = Catalog::new([Arc::new(simulated) as Arc<dyn AgentBackend>]);
+    SessionManager::new(catalog, sessions, LiveShared::new(live), lifecycle.clone())
+}
+
+/// Every waiting reader holds a file handle, and the usual limit is for programs with few.
+fn raise_file_limit() {
+    match rlimit::increase_nofile_limit(u64::MAX) {
+        Ok(limit) => tracing::debug!(limit, "file handles"),
+        Err(error) => tracing::warn!(%error, "can't raise the limit of file handles"),
+    }
 }
 
 /// The two lines that scripts wait for, and the login URL where a key was made up.

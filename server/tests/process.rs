@@ -1,78 +1,19 @@
 //! The real program as a process: start-up lines, exit codes, orderly ends, odd bytes on the wire.
 
-use std::io::{BufRead, BufReader, Read, Write};
+mod common;
+
+use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
+#[cfg(unix)]
+use std::process::Command;
 
-/// What the contract gives an ending server.
-const END_DEADLINE: Duration = Duration::from_secs(5);
+use common::{Running, portal};
 
-fn portal(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_copilot-portal"));
-    // A folder without a portal.toml.
-    command.args(arguments).current_dir(env!("CARGO_TARGET_TMPDIR"));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command
-}
-
-/// A running server that dies with the test.
-struct Running {
-    child: Option<Child>,
-    port: u16,
-}
-
-impl Running {
-    fn start(arguments: &[&str]) -> Self {
-        let mut child = portal(arguments).spawn().expect("the program starts");
-        let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-        let mut line = || lines.next().expect("a start-up line").expect("text");
-        let (base, stop) = (line(), line());
-        let port = base.strip_prefix("http://localhost:").expect(&base).parse().expect(&base);
-        assert_eq!(stop, format!("{base}/api/stop"));
-        Self { child: Some(child), port }
-    }
-
-    fn send(&self, head: &str) -> TcpStream {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("connects");
-        stream.write_all(head.as_bytes()).expect("sends");
-        stream
-    }
-
-    fn get(&self, path: &str) -> String {
-        let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-        let mut answer = String::new();
-        self.send(&head).read_to_string(&mut answer).expect("an answer");
-        answer
-    }
-
-    #[cfg(unix)]
-    fn signal(&self, name: &str) {
-        let pid = self.child.as_ref().expect("running").id().to_string();
-        let status = Command::new("kill").args([name, &pid]).status().expect("kill");
-        assert!(status.success());
-    }
-
-    /// Waits for the process to end by itself.
-    fn wait(mut self) -> ExitStatus {
-        let mut child = self.child.take().expect("running");
-        let (done, ended) = mpsc::channel();
-        let pid = child.id();
-        std::thread::spawn(move || done.send(child.wait()));
-        let status = ended.recv_timeout(END_DEADLINE);
-        status.unwrap_or_else(|_| panic!("process {pid} did not end in time")).expect("waited for")
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        if let Some(mut child) = self.child.take() {
-            // It may have ended already.
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
+#[cfg(unix)]
+fn signal(server: &Running, name: &str) {
+    let pid = server.child.as_ref().expect("running").id().to_string();
+    let status = Command::new("kill").args([name, &pid]).status().expect("kill");
+    assert!(status.success());
 }
 
 #[test]
@@ -88,7 +29,7 @@ fn api_stop_ends_the_process_with_0() {
 fn sigterm_and_ctrl_c_end_the_process_with_0() {
     for name in ["-TERM", "-INT"] {
         let server = Running::start(&["0"]);
-        server.signal(name);
+        signal(&server, name);
         assert_eq!(server.wait().code(), Some(0), "{name}");
     }
 }
@@ -108,7 +49,7 @@ fn pending_calls_do_not_hold_up_the_end() {
     idle.read_exact(&mut status).expect("an answer");
     assert_eq!(&status, b"HTTP/1.1 200");
 
-    server.signal("-TERM");
+    signal(&server, "-TERM");
     assert_eq!(server.wait().code(), Some(0));
     drop((pending, unfinished, idle));
 }
@@ -123,12 +64,12 @@ fn a_second_ctrl_c_ends_at_once() {
     );
     // An answer on another connection tells that the pending call has been taken, too.
     assert!(server.get("/api/test").starts_with("HTTP/1.1 200"));
-    server.signal("-INT");
+    signal(&server, "-INT");
     // The listener closes when the shutdown has begun; only then is the next one the second.
     while TcpStream::connect((Ipv4Addr::LOCALHOST, server.port)).is_ok() {
         std::thread::yield_now();
     }
-    server.signal("-INT");
+    signal(&server, "-INT");
     assert_eq!(server.wait().code(), Some(130));
     drop(pending);
 }
@@ -154,10 +95,8 @@ fn a_wide_server_prints_its_login_url() {
         portal(&["--host", "0.0.0.0", "--port", "0"]).spawn().expect("the program starts");
     let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let lines: Vec<String> = lines.take(4).map(|line| line.expect("text")).collect();
-    let server = Running {
-        port: lines[0].rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port"),
-        child: Some(child),
-    };
+    let port = lines[0].rsplit(':').next().and_then(|port| port.parse().ok()).expect("a port");
+    let server = Running::new(child, port);
     assert!(server.get("/api/test").starts_with("HTTP/1.1 401"));
     let key = lines[3].split_once("/login?key=").expect(&lines[3]).1;
     let head =

@@ -1,7 +1,12 @@
 //! API tests, one module a topic; all through the router of a whole server.
 
 mod access;
+mod live;
+mod live_end;
+mod live_limits;
 mod pages;
 mod safety;
 mod server;
+mod sessions;
 mod targets;
+mod turns;

@@ -92,6 +92,9 @@ async fn links_from_elsewhere_open_pages_but_not_the_api() {
     for path in ["/api/stop", "/api/test"] {
         assert_eq!(app.get_with(path, &LINK).await.status, 403, "{path}");
     }
+    let own_link = [("sec-fetch-site", "same-origin"), LINK[1], LINK[2]];
+    assert_eq!(app.get_with("/api/stop", &own_link).await.status, 403, "a link a model wrote");
+    assert_eq!(app.get_with("/jobs?wb=/x", &own_link).await.status, 200);
     let form = app.call("POST", "/", &LINK, Body::empty()).await;
     assert_eq!(form.status, 403, "a form that posts from elsewhere");
     assert!(!app.is_stopping());

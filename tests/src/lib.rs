@@ -1,11 +1,23 @@
 //! The harness of the API tests: a whole server behind its router, without a socket.
+//!
+//! Sessions are driven through [`TestSession`], and what they say is checked by [`transcript`].
+
+mod alias;
+mod session;
+pub mod transcript;
 
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
+use engine::agent::simulated::{Simulated, SimulatedSettings};
+use engine::agent::{AgentBackend, Catalog};
 use engine::lifecycle::Lifecycle;
+use engine::live::{LiveSettings, LiveShared};
+use engine::session::{SessionManager, SessionSettings};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use server::http::{AppState, Parts, router};
@@ -15,14 +27,20 @@ use server::security::host::OwnNames;
 use server::site::Site;
 use tower::ServiceExt;
 
+use alias::Alias;
+pub use session::{MODEL, TestSession, is_pending, unknown_session};
+
 /// What the tests call the server.
 pub const HOST: &str = "localhost:8888";
 
-/// A server under test. When it is dropped, nothing of it may still be running.
-#[derive(Debug)]
+/// A server under test. When it is dropped, nothing of it may still be running: a test that leaves
+/// sessions open ends with [`TestApp::finish`].
 pub struct TestApp {
     router: Router,
+    sessions: Arc<SessionManager>,
     lifecycle: Lifecycle,
+    /// What runs in a server without any session.
+    idle: usize,
 }
 
 /// How a test's server differs from an ordinary one.
@@ -36,6 +54,16 @@ pub struct Options {
     pub access_key: Option<&'static str>,
     /// The largest body in bytes.
     pub max_body_bytes: u64,
+    /// How many sessions may be open.
+    pub max_sessions: usize,
+    /// How many prompts may wait in a session.
+    pub max_queries: usize,
+    /// The times and limits of live calls.
+    pub live: LiveSettings,
+    /// Whether the simulated models answer to the ids of test mode.
+    pub test_models: bool,
+    /// Ids under which one more provider offers a simulated model.
+    pub further_models: &'static [&'static str],
     /// Where it was started.
     pub repo_root: &'static str,
 }
@@ -47,6 +75,11 @@ impl Default for Options {
             allowed_hosts: Vec::new(),
             access_key: None,
             max_body_bytes: 16 * 1024 * 1024,
+            max_sessions: 100,
+            max_queries: 100,
+            live: LiveSettings::for_tests(),
+            test_models: true,
+            further_models: &[],
             repo_root: "/src/project",
         }
     }
@@ -59,10 +92,25 @@ impl TestApp {
     }
 
     /// A server with `options`.
-    #[expect(clippy::needless_pass_by_value, reason = "reads better where it is called")]
     pub fn with(options: Options) -> Self {
         let lifecycle = Lifecycle::new();
         let bound_to = options.bound_to.parse().expect("an address");
+        let simulated = SimulatedSettings {
+            test_models: options.test_models,
+            ..SimulatedSettings::for_tests()
+        };
+        let backends: [Arc<dyn AgentBackend>; 2] =
+            [Arc::new(Simulated::new(simulated)), Arc::new(Alias::new(options.further_models))];
+        let sessions = SessionManager::new(
+            Catalog::new(backends),
+            SessionSettings {
+                max_sessions: options.max_sessions,
+                max_queries: options.max_queries,
+                ..SessionSettings::new("/")
+            },
+            LiveShared::new(options.live),
+            lifecycle.clone(),
+        );
         let state = AppState::new(Parts {
             lifecycle: lifecycle.clone(),
             policy: Policy {
@@ -70,10 +118,29 @@ impl TestApp {
                 access_key: options.access_key.map(AccessKey::new),
                 max_body_bytes: options.max_body_bytes,
             },
+            sessions: sessions.clone(),
             repo_root: Path::new(options.repo_root).to_path_buf(),
             site: Site::find().expect("a site folder, be it empty"),
         });
-        Self { router: router(state), lifecycle }
+        let idle = lifecycle.running();
+        Self { router: router(state), sessions, lifecycle, idle }
+    }
+
+    /// Stops all sessions and the server, and asserts that nothing is left of them.
+    pub async fn finish(&self) {
+        self.sessions.stop_all().await;
+        self.assert_ends().await;
+    }
+
+    /// Asserts that a server whose sessions have ended leaves nothing running.
+    pub async fn assert_ends(&self) {
+        assert!(self.open_sessions().await.is_empty(), "a session is open");
+        assert_eq!(self.lifecycle.shutdown(Duration::from_secs(4)).await, 0, "work is left");
+    }
+
+    /// How many sessions are remembered for their readers, open or ended.
+    pub fn remembered_sessions(&self) -> usize {
+        self.sessions.live().len()
     }
 
     /// True once something told the server to stop.
@@ -91,6 +158,11 @@ impl TestApp {
         self.call("GET", path, headers, Body::empty()).await
     }
 
+    /// `POST path` with a body.
+    pub async fn post(&self, path: &str, body: impl Into<Body>) -> Reply {
+        self.call("POST", path, &[], body.into()).await
+    }
+
     /// Any request. A `host` among `headers` replaces the ordinary one; an empty one removes it.
     pub async fn call(
         &self,
@@ -99,6 +171,17 @@ impl TestApp {
         headers: &[(&str, &str)],
         body: Body,
     ) -> Reply {
+        Reply::read(self.send(method, path, headers, body).await).await
+    }
+
+    /// Any request, whose answer is not read yet.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Body,
+    ) -> Response<Body> {
         let mut request = Request::builder().method(method).uri(path);
         if !headers.iter().any(|(name, _)| *name == "host") {
             request = request.header(header::HOST, HOST);
@@ -107,8 +190,7 @@ impl TestApp {
             request = request.header(*name, *value);
         }
         let request = request.body(body).expect("a well-formed request");
-        let response = self.router.clone().oneshot(request).await.expect("the router never fails");
-        Reply::read(response).await
+        self.router.clone().oneshot(request).await.expect("the router never fails")
     }
 }
 
@@ -121,7 +203,7 @@ impl Default for TestApp {
 impl Drop for TestApp {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            assert_eq!(self.lifecycle.running(), 0, "background work is left");
+            assert!(self.lifecycle.running() <= self.idle, "background work is left");
         }
     }
 }

@@ -4,6 +4,7 @@
 
 use std::ffi::OsString;
 
+use crate::bench::Benchmark;
 use crate::checks::Step;
 
 /// What `cargo xtask help` prints.
@@ -17,7 +18,9 @@ Usage: cargo xtask <command>
        --only STEP        run this step alone (may be repeated):
                           fmt, clippy, clippy-wasm, doc, test, licences, build, browser, leptos
   check-leptos            build, serve and hydrate with cargo-leptos (`test --only leptos`)
-  bench                   build and print the size of the download
+  bench [WHAT…]           build and measure, everything or some of:
+                          size (of the download), live-log (cost of a push), load (the server
+                          over HTTP, some minutes), load:NAME (scenarios that begin so)
   help                    print this text
 ";
 
@@ -28,7 +31,7 @@ pub(crate) enum Command {
     Build,
     Serve(Vec<OsString>),
     Test(TestOptions),
-    Bench,
+    Bench(Vec<Benchmark>),
 }
 
 /// Which steps `cargo xtask test` runs.
@@ -49,7 +52,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
     match command.to_string_lossy().as_ref() {
         "help" | "--help" | "-h" => Ok(Command::Help),
         "build" => without_options(arguments, Command::Build),
-        "bench" => without_options(arguments, Command::Bench),
+        "bench" => parse_bench(arguments),
         "check-leptos" => {
             let only = vec![Step::Leptos];
             without_options(arguments, Command::Test(TestOptions { no_browser: false, only }))
@@ -74,6 +77,14 @@ fn without_options(
         None => Ok(command),
         Some(extra) => Err(unknown_option(&extra.to_string_lossy())),
     }
+}
+
+fn parse_bench(arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
+    let named = |name: OsString| {
+        let name = name.to_string_lossy();
+        Benchmark::named(&name).ok_or_else(|| format!("unknown benchmark: `{name}`"))
+    };
+    arguments.map(named).collect::<Result<_, _>>().map(Command::Bench)
 }
 
 fn parse_test(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
@@ -139,11 +150,22 @@ mod tests {
     }
 
     #[test]
+    fn bench_takes_any_number_of_names() {
+        assert_eq!(parsed("bench"), Ok(Command::Bench(Vec::new())));
+        let chosen = vec![Benchmark::Size, Benchmark::LiveLog, Benchmark::Load(String::new())];
+        assert_eq!(parsed("bench size live-log load"), Ok(Command::Bench(chosen)));
+        let chosen = vec![Benchmark::Load("idle".to_owned())];
+        assert_eq!(parsed("bench load:idle"), Ok(Command::Bench(chosen)));
+    }
+
+    #[test]
     fn unknown_words_are_named() {
         assert_eq!(parsed("biuld"), Err("unknown command: `biuld`".to_owned()));
         assert_eq!(parsed("build --fast"), Err("unknown option: `--fast`".to_owned()));
         assert_eq!(parsed("test engine"), Err("unknown option: `engine`".to_owned()));
         assert_eq!(parsed("test --only x"), Err("unknown step: `x`".to_owned()));
+        assert_eq!(parsed("bench speed"), Err("unknown benchmark: `speed`".to_owned()));
+        assert_eq!(parsed("bench load:x"), Err("unknown benchmark: `load:x`".to_owned()));
         assert_eq!(parsed("test --only"), Err("missing the step after `--only`".to_owned()));
     }
 }

@@ -1,93 +1,63 @@
-//! `cargo xtask bench`: what the release costs, measured.
-//!
-//! A benchmark is a function over the release; a new one is added to [`BENCHMARKS`].
+//! `cargo xtask bench [WHAT…]`: what the release costs, measured.
 
-use std::fmt::Write;
-use std::path::Path;
-use std::{fs, io};
+mod load;
+mod size;
 
-use crate::release::{self, Release};
 use crate::workspace::Workspace;
+use crate::{process, release};
 
-/// What a first visit may download, in bytes.
-const DOWNLOAD_BUDGET: u64 = 350_000;
+/// Something to measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Benchmark {
+    /// What a first visit downloads.
+    Size,
+    /// What a push to a live log costs.
+    LiveLog,
+    /// What the server does under load: every scenario, or those whose names begin so.
+    Load(String),
+}
 
-type Benchmark = fn(&Release) -> anyhow::Result<String>;
+impl Benchmark {
+    /// Everything, in the order of the report.
+    fn all() -> Vec<Self> {
+        vec![Self::Size, Self::LiveLog, Self::Load(String::new())]
+    }
 
-/// Every benchmark with its title, in the order of the report.
-const BENCHMARKS: &[(&str, Benchmark)] = &[("Download of a first visit", measure_download)];
+    /// By its name on the command line.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        match name {
+            "size" => Some(Self::Size),
+            "live-log" => Some(Self::LiveLog),
+            "load" => Some(Self::Load(String::new())),
+            _ => {
+                let scenario = name.strip_prefix("load:")?;
+                load::has_scenario(scenario).then(|| Self::Load(scenario.to_owned()))
+            }
+        }
+    }
+}
 
-/// Builds the release and prints every benchmark's report.
-pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
-    let release = release::build(workspace)?;
-    for (title, benchmark) in BENCHMARKS {
-        println!("\n{title}\n{}", benchmark(&release)?);
+/// Builds what is to be measured and prints the reports; nothing chosen means everything.
+pub(crate) fn run(workspace: &Workspace, chosen: &[Benchmark]) -> anyhow::Result<()> {
+    let all = Benchmark::all();
+    let chosen = if chosen.is_empty() { &all } else { chosen };
+    let needs_release = chosen.iter().any(|benchmark| *benchmark != Benchmark::LiveLog);
+    let release = if needs_release { Some(release::build(workspace)?) } else { None };
+    for benchmark in chosen {
+        match (benchmark, &release) {
+            (Benchmark::Size, Some(release)) => {
+                println!("\nDownload of a first visit\n{}", size::measure(release)?);
+            }
+            (Benchmark::Load(scenario), Some(release)) => {
+                println!("\nThe server under load");
+                load::run(&release.binary, scenario)?;
+            }
+            _ => {
+                println!("\nPushing to a live log");
+                let example = ["run", "--release", "-p", "engine", "--example", "live_log"];
+                process::run(&mut workspace.cargo(example))?;
+            }
+        }
     }
     Ok(())
-}
-
-/// The sizes of one file: as it is, and as the two kinds of compression leave it.
-#[derive(Clone, Copy, Default)]
-struct Sizes {
-    raw: u64,
-    gzip: u64,
-    brotli: u64,
-}
-
-impl Sizes {
-    fn of(file: &Path) -> io::Result<Self> {
-        let raw = fs::metadata(file)?.len();
-        // A missing variant was not smaller: the browser gets the file as it is.
-        let variant = |extension: &str| {
-            let path = format!("{}.{extension}", file.display());
-            fs::metadata(path).map_or(raw, |data| data.len())
-        };
-        Ok(Self { raw, gzip: variant("gz"), brotli: variant("br") })
-    }
-}
-
-fn measure_download(release: &Release) -> anyhow::Result<String> {
-    let mut rows = Vec::new();
-    for kind in ["wasm", "js", "css"] {
-        rows.push((kind, Sizes::of(&release.site.asset(kind)?)?));
-    }
-    Ok(download_table(&rows))
-}
-
-fn download_table(rows: &[(&str, Sizes)]) -> String {
-    let mut sum = Sizes::default();
-    let mut table = format!("{:<6} {:>12} {:>12} {:>12}\n", "file", "raw", "gzip", "brotli");
-    let mut add = |name: &str, Sizes { raw, gzip, brotli }| {
-        let [raw, gzip, brotli] = [raw, gzip, brotli].map(kilobytes);
-        let _ = writeln!(table, "{name:<6} {raw:>12} {gzip:>12} {brotli:>12}");
-    };
-    for (name, sizes) in rows {
-        sum.raw += sizes.raw;
-        sum.gzip += sizes.gzip;
-        sum.brotli += sizes.brotli;
-        add(name, *sizes);
-    }
-    add("sum", sum);
-    let verdict = if sum.brotli > DOWNLOAD_BUDGET { "over budget" } else { "within budget" };
-    let (brotli, budget) = (kilobytes(sum.brotli), kilobytes(DOWNLOAD_BUDGET));
-    let _ = write!(table, "{verdict}: {brotli} of {budget} (brotli)");
-    table
-}
-
-fn kilobytes(bytes: u64) -> String {
-    format!("{}.{} kB", bytes / 1000, bytes % 1000 / 100)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_sum_is_held_against_the_budget() {
-        let sizes = |brotli| Sizes { raw: 900_000, gzip: 400_000, brotli };
-        let table = download_table(&[("wasm", sizes(340_000)), ("js", sizes(5_000))]);
-        assert!(table.ends_with("within budget: 345.0 kB of 350.0 kB (brotli)"), "{table}");
-        let table = download_table(&[("wasm", sizes(340_000)), ("js", sizes(10_100))]);
-        assert!(table.ends_with("over budget: 350.1 kB of 350.0 kB (brotli)"), "{table}");
-    }
 }

@@ -57,8 +57,8 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
         }
         Command::Serve(options) => serve::serve(&Workspace::find()?, options),
         Command::Test(options) => Ok(checks::run(&Workspace::find()?, options)),
-        Command::Bench => {
-            bench::run(&Workspace::find()?)?;
+        Command::Bench(chosen) => {
+            bench::run(&Workspace::find()?, chosen)?;
             Ok(ExitCode::SUCCESS)
         }
     }

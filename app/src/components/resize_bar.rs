@@ -20,18 +20,23 @@ const LARGE_STEP_PX: f64 = 80.0;
 pub(crate) enum Axis {
     /// Left and right, between two columns.
     Horizontal,
+    /// Up and down, between two rows.
+    Vertical,
 }
 
 impl Axis {
     fn pointer(self, event: &PointerEvent) -> f64 {
         match self {
             Self::Horizontal => f64::from(event.client_x()),
+            Self::Vertical => f64::from(event.client_y()),
         }
     }
 
     fn extent(self, element: &Element) -> f64 {
+        let rectangle = element.get_bounding_client_rect();
         match self {
-            Self::Horizontal => element.get_bounding_client_rect().width(),
+            Self::Horizontal => rectangle.width(),
+            Self::Vertical => rectangle.height(),
         }
     }
 
@@ -39,6 +44,7 @@ impl Axis {
     fn aria_orientation(self) -> &'static str {
         match self {
             Self::Horizontal => "vertical",
+            Self::Vertical => "horizontal",
         }
     }
 }
@@ -58,8 +64,8 @@ fn key_move(axis: Axis, key: &str, large: bool) -> Option<Move> {
     let step = if large { LARGE_STEP_PX } else { STEP_PX };
     match (axis, key) {
         // The part that follows grows when the bar moves towards the one before it.
-        (Axis::Horizontal, "ArrowLeft") => Some(Move::By(step)),
-        (Axis::Horizontal, "ArrowRight") => Some(Move::By(-step)),
+        (Axis::Horizontal, "ArrowLeft") | (Axis::Vertical, "ArrowUp") => Some(Move::By(step)),
+        (Axis::Horizontal, "ArrowRight") | (Axis::Vertical, "ArrowDown") => Some(Move::By(-step)),
         (_, "Home") => Some(Move::Largest),
         (_, "End") => Some(Move::Smallest),
         _ => None,
@@ -162,6 +168,8 @@ mod tests {
     fn arrow_keys_move_the_bar_the_way_they_point() {
         assert_eq!(key_move(Axis::Horizontal, "ArrowLeft", false), Some(Move::By(STEP_PX)));
         assert_eq!(key_move(Axis::Horizontal, "ArrowRight", true), Some(Move::By(-LARGE_STEP_PX)));
+        assert_eq!(key_move(Axis::Vertical, "ArrowUp", false), Some(Move::By(STEP_PX)));
+        assert_eq!(key_move(Axis::Vertical, "ArrowLeft", false), None);
         assert_eq!(key_move(Axis::Horizontal, "End", false), Some(Move::Smallest));
         assert_eq!(key_move(Axis::Horizontal, "Enter", false), None);
     }

@@ -4,13 +4,13 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::api;
-use crate::load::{Load, load};
+use crate::load::{Load, Loader};
 
 /// The page.
 #[component]
 pub(crate) fn TestPage() -> impl IntoView {
-    let greeting = load(api::test);
-    let message = move || match greeting.get() {
+    let greeting = Loader::new(api::test);
+    let message = move || match greeting.state.get() {
         Load::Pending => view! { <p class="waiting">"Asking the server …"</p> }.into_any(),
         Load::Ready(reply) => view! { <p class="greeting">{reply.message}</p> }.into_any(),
         Load::Failed(error) => view! { <p class="failure">{error.to_string()}</p> }.into_any(),

@@ -1,6 +1,22 @@
-//! The vocabulary of browser and server: what travels between them, and nothing that does I/O.
+//! What browser and server say to each other: ids, requests, answers.
 //!
-//! Both towers of the workspace meet here. The server serialises these types, the pages (and the
-//! tests) read them back, so a spelling can't drift apart.
+//! Owns the spelling of the JSON API, in types that the server's handlers, the engine and the
+//! browser share. Pure: no I/O, no clock, and (without the feature `generate`) no randomness, so
+//! that it compiles for the browser as it is.
 
+mod id;
+mod live;
+mod model;
+mod reply;
 pub mod server;
+mod session;
+mod session_list;
+
+pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, SessionId, TaskId};
+pub use live::{LiveEntity, LiveReply};
+pub use model::{ModelInfo, Models, ProviderProblem};
+pub use reply::{
+    Closed, Done, ErrorName, ErrorReply, Reply, SessionStarted, StopReply, TokenReply,
+};
+pub use session::{SessionResponse, ToolError, ToolResult};
+pub use session_list::{SessionInfo, Sessions};

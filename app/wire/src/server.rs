@@ -1,4 +1,4 @@
-//! Answers about the server itself: `api/test`, `api/config`, `api/token`, and refusals.
+//! Answers about the server itself: `api/test`, `api/config`, and refusals.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,16 +19,9 @@ pub struct ConfigReply {
     pub version: String,
 }
 
-/// The answer to `api/token`: a name under which one reader follows live responses.
+/// The answer to a request that never reached the domain, with an HTTP status of 4xx.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TokenReply {
-    /// A fresh UUID.
-    pub token: String,
-}
-
-/// A refusal: of a request that never reached the domain (HTTP 4xx), or of the domain (HTTP 200).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ErrorReply {
+pub struct Refusal {
     /// The error's name; scripts compare it.
     pub error: String,
     /// What happened and what to do about it, for people.
@@ -52,9 +45,9 @@ mod tests {
 
     #[test]
     fn absent_message_is_left_out() {
-        let reply = ErrorReply { error: "Unknown API endpoint".into(), message: None };
+        let reply = Refusal { error: "Unknown API endpoint".into(), message: None };
         assert_eq!(json(&reply), r#"{"error":"Unknown API endpoint"}"#);
-        let reply = ErrorReply { error: "E".into(), message: Some("why".into()) };
+        let reply = Refusal { error: "E".into(), message: Some("why".into()) };
         assert_eq!(json(&reply), r#"{"error":"E","message":"why"}"#);
     }
 }

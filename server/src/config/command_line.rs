@@ -16,7 +16,8 @@ use super::{ConfigError, LogFormat};
 /// the defaults.
 #[derive(Debug, Parser)]
 #[expect(clippy::doc_markdown, reason = "these comments are what --help prints")]
-#[command(name = "copilot-portal", version, max_term_width = 100)]
+// The last one of an option counts, so that a script's options can be followed by one's own.
+#[command(name = "copilot-portal", version, max_term_width = 100, args_override_self = true)]
 pub(super) struct CommandLine {
     /// The port to listen on, as a bare argument
     #[arg(value_name = "PORT", conflicts_with = "port")]
@@ -44,6 +45,18 @@ pub(super) struct CommandLine {
     /// The largest request body in bytes [default: 16777216]
     #[arg(long, value_name = "N", env = "COPILOT_PORTAL_MAX_BODY_BYTES")]
     pub(super) max_body_bytes: Option<u64>,
+
+    /// How many sessions may be open at a time [default: 2000]
+    #[arg(long, value_name = "N", env = "COPILOT_PORTAL_MAX_SESSIONS")]
+    pub(super) max_sessions: Option<usize>,
+
+    /// How long simulated models wait before the first words of a block, in ms [default: 300]
+    #[arg(long, value_name = "MS", env = "COPILOT_PORTAL_SIMULATED_FIRST_MS")]
+    pub(super) simulated_first_ms: Option<u64>,
+
+    /// How long simulated models wait between two words, in ms; 0 = back to back [default: 20]
+    #[arg(long, value_name = "MS", env = "COPILOT_PORTAL_SIMULATED_DELTA_MS")]
+    pub(super) simulated_delta_ms: Option<u64>,
 
     /// The configuration file [default: portal.toml in the working directory, if it is there]
     #[arg(long, value_name = "FILE", env = "COPILOT_PORTAL_CONFIG")]

@@ -18,6 +18,9 @@ pub(super) struct ConfigFile {
     pub(super) access_key: Option<Spanned<String>>,
     pub(super) allowed_hosts: Option<Vec<String>>,
     pub(super) max_body_bytes: Option<u64>,
+    pub(super) max_sessions: Option<usize>,
+    pub(super) simulated_first_ms: Option<u64>,
+    pub(super) simulated_delta_ms: Option<u64>,
     pub(super) test: bool,
     pub(super) test_folder: Option<PathBuf>,
     pub(super) log_format: Option<LogFormat>,
@@ -28,7 +31,15 @@ pub(super) struct ConfigFile {
 #[serde(default, deny_unknown_fields)]
 struct Document {
     server: ServerTable,
+    simulated: SimulatedTable,
     log: LogTable,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+struct SimulatedTable {
+    first_ms: Option<u64>,
+    delta_ms: Option<u64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -39,6 +50,7 @@ struct ServerTable {
     access_key: Option<Spanned<String>>,
     allowed_hosts: Option<Vec<String>>,
     max_body_bytes: Option<u64>,
+    max_sessions: Option<usize>,
     test: bool,
     test_folder: Option<PathBuf>,
 }
@@ -70,7 +82,7 @@ impl ConfigFile {
     }
 
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let Document { server, log } =
+        let Document { server, simulated, log } =
             toml::from_str(&text).map_err(|error| ConfigError::File {
                 file: path.clone(),
                 line: error.span().map(|span| line_of(&text, &span)),
@@ -84,6 +96,9 @@ impl ConfigFile {
             access_key: server.access_key,
             allowed_hosts: server.allowed_hosts,
             max_body_bytes: server.max_body_bytes,
+            max_sessions: server.max_sessions,
+            simulated_first_ms: simulated.first_ms,
+            simulated_delta_ms: simulated.delta_ms,
             test: server.test,
             test_folder: server.test_folder,
             log_format: log.format,

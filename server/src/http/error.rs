@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use wire::server::ErrorReply;
+use wire::server::Refusal as RefusalReply;
+use wire::{ErrorName, ErrorReply};
 
 use crate::security::Refusal;
 
@@ -12,7 +13,7 @@ const BODY_TOO_LARGE: &str = "BodyTooLarge";
 
 /// A path below `/api` that is no endpoint.
 pub(super) async fn unknown_api_endpoint() -> Response {
-    let reply = ErrorReply { error: "Unknown API endpoint".into(), message: None };
+    let reply = RefusalReply { error: "Unknown API endpoint".into(), message: None };
     (StatusCode::NOT_FOUND, Json(reply)).into_response()
 }
 
@@ -38,6 +39,11 @@ pub(super) fn unreadable(status: StatusCode, message: &str) -> Response {
     }
 }
 
+/// The domain said no: an answer like any other, with status 200.
+pub(super) fn said_no(error: ErrorName, message: Option<String>) -> Response {
+    Json(ErrorReply { error, message }).into_response()
+}
+
 /// The guard refused the request.
 pub(super) fn refused(refusal: &Refusal) -> Response {
     let (status, name) = match refusal {
@@ -56,6 +62,6 @@ pub(super) fn refused(refusal: &Refusal) -> Response {
 }
 
 fn reply(status: StatusCode, error: &str, message: &str) -> Response {
-    let reply = ErrorReply { error: error.into(), message: Some(message.into()) };
+    let reply = RefusalReply { error: error.into(), message: Some(message.into()) };
     (status, Json(reply)).into_response()
 }

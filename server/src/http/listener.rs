@@ -8,6 +8,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -19,14 +20,29 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tower::ServiceExt;
+
+use super::outbox::{Outbox, Watched};
 
 /// A client that sends no complete request head for so long is let go. This is also how long an
 /// idle kept-alive connection stays open.
 const HEAD_DEADLINE: Duration = Duration::from_mins(1);
+/// How many connections may wait to be accepted; the system may allow fewer.
+const WAITING_CONNECTIONS: u32 = 4096;
 /// When the system is out of file handles, trying again at once would only burn time.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// Listens with room for a rush. The usual 128 places for connections that wait to be accepted are
+/// soon taken, and a client that finds none tries again only after a second.
+pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // On Windows it would mean something else: to take the port from another process.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(WAITING_CONNECTIONS)
+}
 
 /// Serves until the shutdown begins, then returns at once; `lifecycle` waits for what still runs.
 pub async fn serve(listener: TcpListener, router: Router, lifecycle: &Lifecycle) {
@@ -51,15 +67,19 @@ pub async fn serve(listener: TcpListener, router: Router, lifecycle: &Lifecycle)
 async fn connection(stream: TcpStream, router: Router, lifecycle: Lifecycle) {
     // Small answers must not wait for the next packet; without it we are merely slower.
     let _ = stream.set_nodelay(true);
+    let outbox = Outbox::default();
+    let io = Watched::new(TokioIo::new(stream), outbox.clone());
     let service = service_fn(move |request: Request<Incoming>| {
         let router = router.clone();
-        async move { Ok::<_, Infallible>(answer(router, request.map(Body::new)).await) }
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(outbox.clone());
+        async move { Ok::<_, Infallible>(answer(router, request).await) }
     });
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_DEADLINE)
-            .serve_connection(TokioIo::new(stream), service)
+            .serve_connection(io, service)
     );
     let result = tokio::select! {
         result = connection.as_mut() => result,

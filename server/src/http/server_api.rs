@@ -2,9 +2,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use serde_json::{Value, json};
-use uuid::Uuid;
-use wire::server::{ConfigReply, TestReply, TokenReply};
+use wire::server::{ConfigReply, TestReply};
+use wire::{Done, LiveToken, TokenReply};
 
 use super::AppState;
 
@@ -28,12 +27,14 @@ pub(super) fn config_reply(state: &AppState) -> ConfigReply {
 
 /// `api/token`
 pub(super) async fn token() -> Json<TokenReply> {
-    Json(TokenReply { token: Uuid::new_v4().to_string() })
+    Json(TokenReply { token: LiveToken::generate() })
 }
 
-/// `api/stop`: the answer still goes out, because the shutdown lets running calls finish.
-pub(super) async fn stop(State(state): State<AppState>) -> Json<Value> {
+/// `api/stop`: all sessions first, so that their readers hear of the end; the answer itself still
+/// goes out, because the shutdown lets running calls finish.
+pub(super) async fn stop(State(state): State<AppState>) -> Json<Done> {
     tracing::info!("api/stop: stopping");
+    state.stop_sessions().await;
     state.lifecycle.begin_shutdown();
-    Json(json!({}))
+    Json(Done {})
 }

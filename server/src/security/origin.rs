@@ -28,6 +28,10 @@ pub fn check(
     }
     if let Some(site) = headers.get(&SEC_FETCH_SITE) {
         let site = site.to_str().unwrap_or("(not text)");
+        // Our pages call the API, they never go there: this is a link in what a model wrote.
+        if audience == Audience::Api && site != "none" && is_navigation(headers) {
+            return Err(Refusal::CrossSite("a link must not call the API".into()));
+        }
         // "none" is the person: the address bar, a bookmark, a link in a terminal.
         if site != "same-origin" && site != "none" {
             return Err(Refusal::CrossSite(format!("Sec-Fetch-Site `{site}`")));
@@ -48,8 +52,12 @@ pub fn check(
 /// A navigation of a whole window. What frames or fetches a page is none.
 fn follows_link(method: &Method, headers: &HeaderMap) -> bool {
     (method == Method::GET || method == Method::HEAD)
-        && text(headers, &SEC_FETCH_MODE) == Some("navigate")
+        && is_navigation(headers)
         && text(headers, &SEC_FETCH_DEST) == Some("document")
+}
+
+fn is_navigation(headers: &HeaderMap) -> bool {
+    text(headers, &SEC_FETCH_MODE) == Some("navigate")
 }
 
 /// `url` (an origin, or any address below one) belongs to the server that is called `host`.
@@ -129,5 +137,16 @@ mod tests {
         assert!(passes(Audience::Page, &Method::GET, link));
         assert!(!passes(Audience::Page, &Method::POST, link), "a form from elsewhere");
         assert!(!passes(Audience::Api, &Method::GET, link));
+    }
+
+    #[test]
+    fn not_even_a_link_in_our_own_page_calls_the_api() {
+        let link = &[
+            ("sec-fetch-site", "same-origin"),
+            ("sec-fetch-mode", "navigate"),
+            ("sec-fetch-dest", "document"),
+        ];
+        assert!(!passes(Audience::Api, &Method::GET, link));
+        assert!(passes(Audience::Page, &Method::GET, link));
     }
 }

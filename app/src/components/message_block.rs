@@ -1,0 +1,120 @@
+//! One message block: a header that folds it, and what was said or done.
+
+use leptos::html::Div;
+use leptos::prelude::*;
+use web_sys::Text;
+
+use crate::markdown;
+use crate::state::transcript::{Block, BlockKind};
+
+/// A block. While it receives it is raw text of limited height; once complete it folds and may be
+/// shown as Markdown.
+#[component]
+pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl IntoView {
+    let cell = StoredValue::new(block);
+    let look = move |read: fn(&Block) -> bool| cell.with_value(|block| block.with(read));
+    let completed = Memo::new(move |_| look(|block| block.completed));
+    let failed = Memo::new(move |_| look(|block| block.failed));
+    let header = Memo::new(move |_| cell.with_value(|block| block.with(|b| b.header(kind))));
+    // A tool's output is never Markdown, and what still arrives is not looked at.
+    let is_markdown = Memo::new(move |_| {
+        kind != BlockKind::Tool
+            && completed.get()
+            && look(|block| markdown::looks_like_markdown(&block.body))
+    });
+
+    // What the reader chose; until then the kind decides.
+    let folded = RwSignal::new(None::<bool>);
+    let collapsed =
+        Memo::new(move |_| completed.get() && folded.get().unwrap_or_else(|| kind.folds()));
+    let raw = RwSignal::new(false);
+    let toggle = move || {
+        if completed.get_untracked() {
+            folded.set(Some(!collapsed.get_untracked()));
+        }
+    };
+    let body = move || {
+        if !completed.get() {
+            view! { <ReceivingBody cell=cell /> }.into_any()
+        } else if is_markdown.get() && !raw.get() {
+            let html = cell.with_value(|block| block.with(|b| markdown::to_html(&b.body)));
+            view! { <div class="message-block-body markdown" inner_html=html></div> }.into_any()
+        } else {
+            let text = cell.with_value(|block| block.with(|b| b.body.clone()));
+            view! { <div class="message-block-body raw">{text}</div> }.into_any()
+        }
+    };
+
+    view! {
+        <article
+            class=format!("message-block {}", kind.label().to_lowercase())
+            class:receiving=move || !completed.get()
+            class:completed=completed
+            class:collapsed=collapsed
+            class:failed=failed
+        >
+            // The whole header folds the block; the button in it is for the keyboard.
+            <div class="message-block-header" on:click=move |_| toggle()>
+                <button
+                    type="button"
+                    class="message-block-toggle"
+                    disabled=move || !completed.get()
+                    aria-expanded=move || (!collapsed.get()).to_string()
+                >
+                    {header}
+                </button>
+                {move || {
+                    (is_markdown.get() && !collapsed.get())
+                        .then(|| {
+                            view! {
+                                <button
+                                    type="button"
+                                    class="message-block-raw"
+                                    on:click=move |event| {
+                                        event.stop_propagation();
+                                        raw.update(|raw| *raw = !*raw);
+                                    }
+                                >
+                                    {move || if raw.get() { "View Markdown" } else { "View Raw Data" }}
+                                </button>
+                            }
+                        })
+                }}
+            </div>
+            {body}
+        </article>
+    }
+}
+
+/// Raw text that grows. Only what is new is added to the page, so that a long message costs no
+/// more per word than a short one.
+#[component]
+fn ReceivingBody(cell: StoredValue<ArcRwSignal<Block>>) -> impl IntoView {
+    let element = NodeRef::<Div>::new();
+    let shown = StoredValue::new_local(None::<Text>);
+    Effect::new(move |length: Option<usize>| {
+        let Some(body) = element.get() else { return 0 };
+        let mut length = length.unwrap_or(0);
+        let text = shown.with_value(Clone::clone).unwrap_or_else(|| {
+            let text = document().create_text_node("");
+            // An element that is in the page takes a child.
+            let _ = body.append_child(&text);
+            shown.set_value(Some(text.clone()));
+            text
+        });
+        cell.with_value(|block| {
+            block.with(|block| {
+                if let Some(new) = block.body.get(length..) {
+                    let _ = text.append_data(new);
+                } else {
+                    // Shorter than before: the block began anew.
+                    text.set_data(&block.body);
+                }
+                length = block.body.len();
+            });
+        });
+        body.set_scroll_top(body.scroll_height());
+        length
+    });
+    view! { <div class="message-block-body raw" node_ref=element></div> }
+}

@@ -1,0 +1,282 @@
+//! `#setup-ui`: which model, which folder; and the sessions that are running already.
+
+use leptos::ev::SubmitEvent;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use leptos_meta::Title;
+use leptos_router::components::A;
+use leptos_router::hooks::{use_navigate, use_query_map};
+use wire::{ErrorName, ModelInfo, Models, SessionInfo, Sessions};
+
+use super::session_url;
+use crate::api::{self, ApiError};
+use crate::config;
+use crate::load::{Load, Loader};
+use crate::pages::jobs::jobs_url;
+
+/// Chosen if nobody chooses.
+const PREFERRED_MODEL: &str = "gpt-5.2";
+
+/// The form, and below it what runs.
+#[component]
+pub(super) fn Setup() -> impl IntoView {
+    let project = use_query_map().read_untracked().get("project");
+    let folder = RwSignal::new(default_folder(&config().repo_root, project.as_deref()));
+    let model = RwSignal::new(String::new());
+    let models = Loader::new(api::models);
+    let sessions = Loader::new(api::sessions);
+    let failure = RwSignal::new(None::<(Field, String)>);
+    let starting = RwSignal::new(false);
+
+    // A choice that is gone after a refresh is no choice.
+    Effect::new(move |_| {
+        if let Load::Ready(list) = models.state.get()
+            && !list.models.iter().any(|one| one.id == model.get_untracked())
+        {
+            model.set(default_model(&list.models).unwrap_or_default().to_owned());
+        }
+    });
+    Effect::new(move |_| {
+        if let Load::Failed(error) = models.state.get() {
+            failure.set(Some((Field::Model, error.to_string())));
+        }
+    });
+    let refresh = move |_| {
+        failure.set(None);
+        models.reload();
+        sessions.reload();
+    };
+    let navigate = use_navigate();
+    let start = move |event: SubmitEvent| {
+        event.prevent_default();
+        if starting.get_untracked() || model.get_untracked().is_empty() {
+            return;
+        }
+        starting.set(true);
+        failure.set(None);
+        let navigate = navigate.clone();
+        spawn_local(async move {
+            let chosen = model.get_untracked();
+            match api::start_session(&chosen, &folder.get_untracked()).await {
+                Ok(id) => navigate(&session_url(id), leptos_router::NavigateOptions::default()),
+                Err(error) => {
+                    failure.set(Some((field_at_fault(&error), error.to_string())));
+                    starting.set(false);
+                }
+            }
+        });
+    };
+    let reason = move |field| {
+        failure.get().filter(|(at_fault, _)| *at_fault == field).map(|(_, reason)| {
+            view! { <span class="failure" role="alert">{reason}</span> }
+        })
+    };
+    let is_ready =
+        move || matches!(models.state.get(), Load::Ready(list) if !list.models.is_empty());
+
+    view! {
+        <Title text="" />
+        <form id="setup-ui" class="card" on:submit=start>
+            <h1>"Start a session"</h1>
+            <label class="field" for="model-select">
+                <span class="field-label">"Model"</span>
+                <select
+                    id="model-select"
+                    disabled=move || !is_ready()
+                    prop:value=model
+                    on:change:target=move |event| model.set(event.target().value())
+                >
+                    {move || model_options(&models.state.get(), &model.get())}
+                </select>
+                {move || reason(Field::Model)}
+                {move || provider_problems(&models.state.get())}
+            </label>
+            <FolderField folder=folder>{move || reason(Field::Folder)}</FolderField>
+            {move || reason(Field::Form)}
+            <div class="button-row">
+                <div id="setup-buttons-left">
+                    <A href=move || jobs_url(&folder.get()) attr:id="jobs-button" attr:class="button">
+                        "New Job"
+                    </A>
+                    <button type="button" id="refresh-button" class="button" on:click=refresh>
+                        "Refresh"
+                    </button>
+                </div>
+                <button
+                    type="submit"
+                    id="start-button"
+                    class="button primary"
+                    disabled=move || !is_ready() || starting.get()
+                >
+                    {move || if starting.get() { "Starting …" } else { "Start" }}
+                </button>
+            </div>
+        </form>
+        {move || running_sessions(&sessions.state.get())}
+    }
+}
+
+/// `#working-dir`; `children` is what is wrong with it.
+#[component]
+fn FolderField(folder: RwSignal<String>, children: Children) -> impl IntoView {
+    view! {
+        <label class="field" for="working-dir">
+            <span class="field-label">"Working directory"</span>
+            <input
+                id="working-dir"
+                type="text"
+                autocomplete="off"
+                spellcheck="false"
+                placeholder="/absolute/path"
+                prop:value=folder
+                value=folder.get_untracked()
+                on:input:target=move |event| folder.set(event.target().value())
+            />
+            {children()}
+            <span class="field-help">"An absolute path on the machine that runs the server."</span>
+        </label>
+    }
+}
+
+/// Where a refusal is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Model,
+    Folder,
+    Form,
+}
+
+fn field_at_fault(error: &ApiError) -> Field {
+    match error {
+        ApiError::Domain { name, .. } => match name {
+            ErrorName::ModelIdNotFound | ErrorName::ModelNotAvailable => Field::Model,
+            ErrorName::WorkingDirectoryNotAbsolutePath | ErrorName::WorkingDirectoryNotExists => {
+                Field::Folder
+            }
+            _ => Field::Form,
+        },
+        _ => Field::Form,
+    }
+}
+
+/// The preferred model if it is there, else the first free one, else the first.
+fn default_model(models: &[ModelInfo]) -> Option<&str> {
+    let preferred = models.iter().find(|model| model.id == PREFERRED_MODEL);
+    let free = || models.iter().find(|model| model.multiplier <= 0.0);
+    preferred.or_else(free).or(models.first()).map(|model| model.id.as_str())
+}
+
+/// The repository itself, or with `?project=NAME` the folder of that name beside it.
+fn default_folder(repo_root: &str, project: Option<&str>) -> String {
+    let Some(project) = project.filter(|name| !name.is_empty()) else {
+        return repo_root.to_owned();
+    };
+    let separator = if repo_root.contains('\\') { '\\' } else { '/' };
+    let parent = repo_root.rsplit_once(separator).map_or("", |(parent, _)| parent);
+    format!("{parent}{separator}{project}")
+}
+
+fn model_options(models: &Load<Models>, chosen: &str) -> AnyView {
+    match models {
+        Load::Ready(list) => list
+            .models
+            .iter()
+            .map(|model| {
+                let (id, name) = (model.id.clone(), model.name.clone());
+                let selected = id == chosen;
+                view! { <option value=id selected=selected>{name}</option> }
+            })
+            .collect_view()
+            .into_any(),
+        Load::Pending => view! { <option value="">"Loading …"</option> }.into_any(),
+        Load::Failed(_) => view! { <option value="">"Not loaded"</option> }.into_any(),
+    }
+}
+
+fn provider_problems(models: &Load<Models>) -> Option<AnyView> {
+    let Load::Ready(list) = models else { return None };
+    let problems = list.problems.iter().map(|problem| {
+        let text = format!("{}: {}", problem.provider, problem.message);
+        view! { <span class="field-help">{text}</span> }
+    });
+    Some(problems.collect_view().into_any())
+}
+
+fn running_sessions(sessions: &Load<Sessions>) -> Option<AnyView> {
+    let Load::Ready(list) = sessions else { return None };
+    if list.sessions.is_empty() {
+        return None;
+    }
+    let rows = list.sessions.iter().map(session_row).collect_view();
+    Some(
+        view! {
+            <section id="running-sessions-list" class="card running-list">
+                <h2>"Open sessions"</h2>
+                <ul>{rows}</ul>
+            </section>
+        }
+        .into_any(),
+    )
+}
+
+fn session_row(session: &SessionInfo) -> impl IntoView + use<> {
+    let status = if session.busy { "Working" } else { "Idle" };
+    view! {
+        <li>
+            <A href=session_url(session.session_id) attr:class="button">
+                "View"
+            </A>
+            <span class="running-name">{session.model_id.clone()}</span>
+            <span class="path">{session.working_directory.clone()}</span>
+            <span class="running-status">{status}</span>
+        </li>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_lies_beside_the_repository() {
+        for (root, project, folder) in [
+            ("/src/portal", None, "/src/portal"),
+            ("/src/portal", Some(""), "/src/portal"),
+            ("/src/portal", Some("other"), "/src/other"),
+            ("/portal", Some("other"), "/other"),
+            (r"C:\Code\Portal", Some("Vlpp"), r"C:\Code\Vlpp"),
+        ] {
+            assert_eq!(default_folder(root, project), folder);
+        }
+    }
+
+    #[test]
+    fn the_preferred_model_is_chosen_else_the_first_free_one() {
+        let model = |id: &str, multiplier| ModelInfo {
+            name: id.to_uppercase(),
+            id: id.to_owned(),
+            multiplier,
+            provider: None,
+        };
+        let costly = model("a", 1.0);
+        let free = model("b", 0.0);
+        let preferred = model(PREFERRED_MODEL, 1.0);
+        for (models, chosen) in [
+            (vec![costly.clone(), free.clone(), preferred], Some(PREFERRED_MODEL)),
+            (vec![costly.clone(), free], Some("b")),
+            (vec![costly], Some("a")),
+            (vec![], None),
+        ] {
+            assert_eq!(default_model(&models), chosen);
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_shown_at_the_field_at_fault() {
+        let refused = |name| ApiError::Domain { name, message: None };
+        assert_eq!(field_at_fault(&refused(ErrorName::ModelIdNotFound)), Field::Model);
+        assert_eq!(field_at_fault(&refused(ErrorName::WorkingDirectoryNotExists)), Field::Folder);
+        assert_eq!(field_at_fault(&refused(ErrorName::TooManySessions)), Field::Form);
+        assert_eq!(field_at_fault(&ApiError::Unreachable), Field::Form);
+    }
+}

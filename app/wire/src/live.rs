@@ -1,0 +1,80 @@
+//! The answers of the live endpoints, one shape for sessions, tasks and jobs.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ErrorName, ErrorReply, JobId, SessionId, TaskId};
+
+/// What a live call with a token answers.
+///
+/// A call without a token answers a bare response instead: [`crate::Reply`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum LiveReply<R> {
+    /// Everything from the reader's position to the end.
+    Responses {
+        /// In the order in which they happened, never empty.
+        responses: Vec<R>,
+    },
+    /// Nothing (yet), and why.
+    Error(ErrorReply),
+}
+
+/// Something with live responses: says how its end and its absence are called.
+pub trait LiveEntity {
+    /// Said once to each reader who has read everything.
+    const CLOSED: ErrorName;
+    /// Said for an id that names nothing, or nothing any more.
+    const NOT_FOUND: ErrorName;
+}
+
+impl LiveEntity for SessionId {
+    const CLOSED: ErrorName = ErrorName::SessionClosed;
+    const NOT_FOUND: ErrorName = ErrorName::SessionNotFound;
+}
+
+impl LiveEntity for TaskId {
+    const CLOSED: ErrorName = ErrorName::TaskClosed;
+    const NOT_FOUND: ErrorName = ErrorName::TaskNotFound;
+}
+
+impl LiveEntity for JobId {
+    const CLOSED: ErrorName = ErrorName::JobsClosed;
+    const NOT_FOUND: ErrorName = ErrorName::JobNotFound;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SessionResponse;
+
+    #[test]
+    fn live_replies_are_spelt_as_the_api_says() {
+        let table: [(LiveReply<SessionResponse>, &str); 4] = [
+            (
+                LiveReply::Responses { responses: vec![SessionResponse::Idle] },
+                r#"{"responses":[{"callback":"onIdle"}]}"#,
+            ),
+            (
+                LiveReply::Error(ErrorName::HttpRequestTimeout.into()),
+                r#"{"error":"HttpRequestTimeout"}"#,
+            ),
+            (
+                LiveReply::Error(ErrorName::ParallelCallNotSupported.into()),
+                r#"{"error":"ParallelCallNotSupported"}"#,
+            ),
+            (LiveReply::Error(SessionId::CLOSED.into()), r#"{"error":"SessionClosed"}"#),
+        ];
+        for (reply, json) in table {
+            assert_eq!(serde_json::to_string(&reply).expect("json"), json);
+            let back: LiveReply<SessionResponse> = serde_json::from_str(json).expect("reply");
+            assert_eq!(back, reply);
+        }
+    }
+
+    #[test]
+    fn each_kind_of_entity_names_its_own_end() {
+        assert_eq!(TaskId::CLOSED, ErrorName::TaskClosed);
+        assert_eq!(JobId::CLOSED, ErrorName::JobsClosed);
+        assert_eq!(JobId::NOT_FOUND, ErrorName::JobNotFound);
+    }
+}

@@ -1,0 +1,139 @@
+//! The short answers of the API, and the names of its errors.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{LiveToken, SessionId};
+
+/// Either what was asked for or an error: both have status 200.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+// The error comes first: read the other way round, `{"error":…}` would pass for `Done`.
+pub enum Reply<T> {
+    /// The domain said no.
+    Error(ErrorReply),
+    /// What was asked for.
+    Success(T),
+}
+
+/// `{"error": …}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorReply {
+    /// Which error.
+    pub error: ErrorName,
+    /// More about it, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+impl From<ErrorName> for ErrorReply {
+    fn from(error: ErrorName) -> Self {
+        Self { error, message: None }
+    }
+}
+
+/// The errors of the domain, spelt as on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the names are the documentation")]
+pub enum ErrorName {
+    ModelIdNotFound,
+    WorkingDirectoryNotAbsolutePath,
+    WorkingDirectoryNotExists,
+    SessionNotFound,
+    SessionClosed,
+    TaskNotFound,
+    TaskClosed,
+    TaskCannotClose,
+    JobNotFound,
+    JobsClosed,
+    EntryNotInstalled,
+    UserInputRequired,
+    HttpRequestTimeout,
+    ParallelCallNotSupported,
+    /// The model is listed, but its provider could not start a session.
+    ModelNotAvailable,
+    TooManySessions,
+    TooManyQueries,
+    TooManyReaders,
+    TooManyPendingCalls,
+}
+
+impl fmt::Display for ErrorName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The derived name is the wire spelling: variants are not renamed.
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// `{}`: done, or begun.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {}
+
+/// The answer of `session/start`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionStarted {
+    /// The new session.
+    pub session_id: SessionId,
+}
+
+/// The answer of `token`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenReply {
+    /// Fresh each time.
+    pub token: LiveToken,
+}
+
+/// The answer of `stop`: `{"result":"Closed"}`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StopReply {
+    /// Always the same.
+    pub result: Closed,
+}
+
+/// The only result that stopping has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Closed {
+    /// It takes no more requests.
+    #[default]
+    Closed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(value: &impl Serialize) -> String {
+        serde_json::to_string(value).expect("json")
+    }
+
+    #[test]
+    fn replies_are_spelt_as_the_api_says() {
+        assert_eq!(json(&Done {}), "{}");
+        assert_eq!(json(&StopReply::default()), r#"{"result":"Closed"}"#);
+        assert_eq!(
+            json(&ErrorReply::from(ErrorName::ModelIdNotFound)),
+            r#"{"error":"ModelIdNotFound"}"#
+        );
+        let id = "session-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11";
+        let started = SessionStarted { session_id: id.parse().expect("id") };
+        assert_eq!(json(&started), format!(r#"{{"sessionId":"{id}"}}"#));
+        let token = TokenReply { token: "t".parse().expect("token") };
+        assert_eq!(json(&token), r#"{"token":"t"}"#);
+    }
+
+    #[test]
+    fn an_error_is_never_taken_for_success() {
+        let reply: Reply<Done> = serde_json::from_str(r#"{"error":"SessionNotFound"}"#).expect("r");
+        assert_eq!(reply, Reply::Error(ErrorName::SessionNotFound.into()));
+        let reply: Reply<Done> = serde_json::from_str("{}").expect("r");
+        assert_eq!(reply, Reply::Success(Done {}));
+    }
+
+    #[test]
+    fn an_error_displays_as_it_is_spelt() {
+        let name = ErrorName::WorkingDirectoryNotAbsolutePath;
+        assert_eq!(format!("\"{name}\""), json(&name));
+    }
+}

@@ -1,0 +1,256 @@
+//! What happens in a session, as its readers see it.
+
+use serde::{Deserialize, Serialize};
+
+/// One response of a session.
+///
+/// Reasoning, messages and tool executions are *blocks*: each opens before its deltas and closes
+/// once, and the deltas of reasoning and messages, put together, are the `complete_content`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "callback", rename_all_fields = "camelCase")]
+pub enum SessionResponse {
+    /// The model begins to reason.
+    #[serde(rename = "onStartReasoning")]
+    StartReasoning {
+        /// The block.
+        reasoning_id: String,
+    },
+    /// More reasoning.
+    #[serde(rename = "onReasoning")]
+    Reasoning {
+        /// The block.
+        reasoning_id: String,
+        /// The new text.
+        delta: String,
+    },
+    /// A piece of reasoning is complete.
+    #[serde(rename = "onEndReasoning")]
+    EndReasoning {
+        /// The block.
+        reasoning_id: String,
+        /// All of its text.
+        complete_content: String,
+    },
+    /// The model begins to write.
+    #[serde(rename = "onStartMessage")]
+    StartMessage {
+        /// The block.
+        message_id: String,
+    },
+    /// More of a message.
+    #[serde(rename = "onMessage")]
+    Message {
+        /// The block.
+        message_id: String,
+        /// The new text.
+        delta: String,
+    },
+    /// A message is complete.
+    #[serde(rename = "onEndMessage")]
+    EndMessage {
+        /// The block.
+        message_id: String,
+        /// All of its text.
+        complete_content: String,
+    },
+    /// A tool begins to run.
+    #[serde(rename = "onStartToolExecution")]
+    StartToolExecution {
+        /// The block.
+        tool_call_id: String,
+        /// The call that made this one, if it was not the model itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent_tool_call_id: Option<String>,
+        /// Which tool.
+        tool_name: String,
+        /// Pretty JSON, or empty.
+        tool_arguments: String,
+    },
+    /// Output of a running tool.
+    #[serde(rename = "onToolExecution")]
+    ToolExecution {
+        /// The block.
+        tool_call_id: String,
+        /// The new text.
+        delta: String,
+    },
+    /// A tool has run.
+    #[serde(rename = "onEndToolExecution")]
+    EndToolExecution {
+        /// The block.
+        tool_call_id: String,
+        /// What it answered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<ToolResult>,
+        /// Why it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<ToolError>,
+    },
+    /// The model begins a turn. One prompt can take several.
+    #[serde(rename = "onAgentStart")]
+    AgentStart {
+        /// The turn.
+        turn_id: String,
+    },
+    /// The model has ended a turn.
+    #[serde(rename = "onAgentEnd")]
+    AgentEnd {
+        /// The turn.
+        turn_id: String,
+    },
+    /// The prompt is dealt with.
+    #[serde(rename = "onIdle")]
+    Idle,
+    /// The task engine sent a prompt into this session, and its turn begins.
+    #[serde(rename = "onGeneratedUserPrompt")]
+    GeneratedUserPrompt {
+        /// What was sent.
+        prompt: String,
+    },
+    /// A user sent a prompt, and its turn begins. Lets every other reader of the session (another
+    /// tab, the same page after a reload) show what was asked.
+    #[serde(rename = "onUserPrompt")]
+    UserPrompt {
+        /// What was sent.
+        prompt: String,
+    },
+    /// An exception inside the session. It may go on or end here.
+    #[serde(untagged)]
+    Error {
+        /// What went wrong.
+        #[serde(rename = "sessionError")]
+        message: String,
+    },
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolResult {
+    /// For the model.
+    pub content: String,
+    /// More, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detailed_content: Option<String>,
+}
+
+/// Why a tool failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolError {
+    /// For the model and people.
+    pub message: String,
+    /// For programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> String {
+        text.to_owned()
+    }
+
+    #[test]
+    fn responses_are_spelt_as_the_api_says() {
+        use SessionResponse as R;
+        let table = [
+            (
+                R::StartReasoning { reasoning_id: text("r") },
+                r#"{"callback":"onStartReasoning","reasoningId":"r"}"#,
+            ),
+            (
+                R::Reasoning { reasoning_id: text("r"), delta: text("d") },
+                r#"{"callback":"onReasoning","reasoningId":"r","delta":"d"}"#,
+            ),
+            (
+                R::EndReasoning { reasoning_id: text("r"), complete_content: text("c") },
+                r#"{"callback":"onEndReasoning","reasoningId":"r","completeContent":"c"}"#,
+            ),
+            (
+                R::StartMessage { message_id: text("m") },
+                r#"{"callback":"onStartMessage","messageId":"m"}"#,
+            ),
+            (
+                R::Message { message_id: text("m"), delta: text("a\"b\n") },
+                r#"{"callback":"onMessage","messageId":"m","delta":"a\"b\n"}"#,
+            ),
+            (
+                R::EndMessage { message_id: text("m"), complete_content: text("c") },
+                r#"{"callback":"onEndMessage","messageId":"m","completeContent":"c"}"#,
+            ),
+            (
+                R::StartToolExecution {
+                    tool_call_id: text("t"),
+                    parent_tool_call_id: None,
+                    tool_name: text("n"),
+                    tool_arguments: String::new(),
+                },
+                r#"{"callback":"onStartToolExecution","toolCallId":"t","toolName":"n","toolArguments":""}"#,
+            ),
+            (
+                R::StartToolExecution {
+                    tool_call_id: text("t"),
+                    parent_tool_call_id: Some(text("p")),
+                    tool_name: text("n"),
+                    tool_arguments: text("{}"),
+                },
+                r#"{"callback":"onStartToolExecution","toolCallId":"t","parentToolCallId":"p","toolName":"n","toolArguments":"{}"}"#,
+            ),
+            (
+                R::ToolExecution { tool_call_id: text("t"), delta: text("d") },
+                r#"{"callback":"onToolExecution","toolCallId":"t","delta":"d"}"#,
+            ),
+            (
+                R::EndToolExecution {
+                    tool_call_id: text("t"),
+                    result: Some(ToolResult { content: text("c"), detailed_content: None }),
+                    error: None,
+                },
+                r#"{"callback":"onEndToolExecution","toolCallId":"t","result":{"content":"c"}}"#,
+            ),
+            (
+                R::EndToolExecution {
+                    tool_call_id: text("t"),
+                    result: Some(ToolResult {
+                        content: text("c"),
+                        detailed_content: Some(text("d")),
+                    }),
+                    error: None,
+                },
+                r#"{"callback":"onEndToolExecution","toolCallId":"t","result":{"content":"c","detailedContent":"d"}}"#,
+            ),
+            (
+                R::EndToolExecution {
+                    tool_call_id: text("t"),
+                    result: None,
+                    error: Some(ToolError { message: text("m"), code: Some(text("c")) }),
+                },
+                r#"{"callback":"onEndToolExecution","toolCallId":"t","error":{"message":"m","code":"c"}}"#,
+            ),
+            (R::AgentStart { turn_id: text("1") }, r#"{"callback":"onAgentStart","turnId":"1"}"#),
+            (R::AgentEnd { turn_id: text("1") }, r#"{"callback":"onAgentEnd","turnId":"1"}"#),
+            (R::Idle, r#"{"callback":"onIdle"}"#),
+            (
+                R::GeneratedUserPrompt { prompt: text("p") },
+                r#"{"callback":"onGeneratedUserPrompt","prompt":"p"}"#,
+            ),
+            (R::UserPrompt { prompt: text("p") }, r#"{"callback":"onUserPrompt","prompt":"p"}"#),
+            (R::Error { message: text("e") }, r#"{"sessionError":"e"}"#),
+        ];
+        for (response, json) in table {
+            assert_eq!(serde_json::to_string(&response).expect("json"), json);
+            let back: R = serde_json::from_str(json).expect(json);
+            assert_eq!(back, response);
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for json in ["{}", "[]", r#"{"callback":"onUnheardOf"}"#, r#"{"callback":"onMessage"}"#] {
+            assert!(serde_json::from_str::<SessionResponse>(json).is_err(), "{json}");
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The list of open sessions.
+
+use serde::{Deserialize, Serialize};
+
+use crate::SessionId;
+
+/// What `copilot/session` answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sessions {
+    /// Those that are open, in the order of their ids.
+    pub sessions: Vec<SessionInfo>,
+}
+
+/// An open session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionInfo {
+    /// Which.
+    pub session_id: SessionId,
+    /// The model it was started with.
+    pub model_id: String,
+    /// Where its agent works.
+    pub working_directory: String,
+    /// Whether a turn is running.
+    pub busy: bool,
+    /// How many prompts wait for their turn.
+    pub queued: u32,
+}

@@ -1,0 +1,199 @@
+//! What runs a model: the trait that every provider implements, and the tools given to it.
+//!
+//! A backend stands for one provider and shares one client among all of its sessions. It turns
+//! whatever its model does into [`AgentEvent`]s; [`crate::session`] is the only caller, and puts
+//! them in order, so a backend need not be tidy.
+//!
+//! ```text
+//!   session ──start_session──▶ AgentBackend (one per provider, shared client)
+//!      │                            │
+//!      ├──run_turn / stop────▶ AgentSession ──▶ model
+//!      ◀──AgentEvents─────────────┘  └──────▶ ToolSet::call
+//! ```
+
+mod catalog;
+mod tools;
+
+pub mod simulated;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use wire::{ModelInfo, ToolError, ToolResult};
+
+pub use catalog::Catalog;
+pub use tools::{
+    DuplicateTool, JOB_BOOLEAN_FALSE, JOB_BOOLEAN_TRUE, JOB_PREPARE_DOCUMENT,
+    JOB_PREREQUISITE_FAILED, JOB_TOOLS, Tool, ToolCall, ToolHandler, ToolSet,
+};
+
+/// A provider of models.
+#[async_trait]
+pub trait AgentBackend: Send + Sync + 'static {
+    /// A short name, for lists and logs.
+    fn provider(&self) -> &str;
+
+    /// The models that sessions can be started with now.
+    async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError>;
+
+    /// Starts a conversation, and the shared client with it if it is the first one.
+    ///
+    /// Cancel safe: dropped before it returns, nothing is left running.
+    async fn start_session(
+        &self,
+        settings: AgentSettings,
+    ) -> Result<Box<dyn AgentSession>, AgentError>;
+
+    /// Closes the shared client. All sessions have been stopped before.
+    async fn close(&self);
+}
+
+/// One conversation. Calls of [`Self::run_turn`] never overlap.
+#[async_trait]
+pub trait AgentSession: Send + Sync + 'static {
+    /// Sends a prompt and returns when it is dealt with.
+    ///
+    /// Returns soon after `abort` is cancelled, with `Ok`; blocks that are open then are closed by
+    /// the caller. May be dropped at any point, which aborts the turn as well.
+    async fn run_turn(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError>;
+
+    /// Ends the conversation and frees what it holds. No turn is running.
+    async fn stop(&self);
+}
+
+/// What a conversation is started with.
+#[derive(Clone, Debug)]
+pub struct AgentSettings {
+    /// The model's id, as listed by the backend.
+    pub model: String,
+    /// Where the agent works: an existing folder.
+    pub working_directory: PathBuf,
+    /// What the model may call.
+    pub tools: Arc<ToolSet>,
+    /// Where everything that happens goes.
+    pub events: AgentEvents,
+}
+
+/// Why an agent did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AgentError {
+    /// The provider cannot be used at present.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The turn failed; the conversation can go on.
+    #[error("{0}")]
+    Failed(String),
+    /// The conversation is dead.
+    #[error("{0}")]
+    Crashed(String),
+}
+
+/// Reasoning and messages are both streamed text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TextKind {
+    /// What the model thinks.
+    Reasoning,
+    /// What the model says.
+    Message,
+}
+
+/// Something that happened in a conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentEvent {
+    /// The model begins a turn. One prompt can take several.
+    TurnStart {
+        /// Unique within the conversation.
+        turn_id: String,
+    },
+    /// The model has ended a turn.
+    TurnEnd {
+        /// As it began.
+        turn_id: String,
+    },
+    /// A block of text begins. May be left out.
+    TextStart {
+        /// What kind of text.
+        kind: TextKind,
+        /// Unique among its kind within the conversation.
+        id: String,
+    },
+    /// More text.
+    TextDelta {
+        /// What kind of text.
+        kind: TextKind,
+        /// Which block.
+        id: String,
+        /// What is new.
+        delta: String,
+    },
+    /// A block of text is complete.
+    TextEnd {
+        /// What kind of text.
+        kind: TextKind,
+        /// Which block.
+        id: String,
+        /// The whole text, if the provider repeats it.
+        content: Option<String>,
+    },
+    /// A tool begins to run.
+    ToolStart {
+        /// Unique within the conversation.
+        call_id: String,
+        /// The call that made this one, if it was not the model itself.
+        parent_call_id: Option<String>,
+        /// Which tool.
+        name: String,
+        /// What it was called with, or null.
+        arguments: Value,
+    },
+    /// Output of a running tool.
+    ToolOutput {
+        /// Which call.
+        call_id: String,
+        /// What is new.
+        delta: String,
+    },
+    /// A tool has run.
+    ToolEnd {
+        /// Which call.
+        call_id: String,
+        /// What came of it.
+        outcome: Result<ToolResult, ToolError>,
+    },
+    /// Something went wrong; the conversation goes on.
+    Error {
+        /// What.
+        message: String,
+    },
+    /// The conversation has died, in a turn or between turns (its process was killed, say).
+    Crashed {
+        /// How.
+        message: String,
+    },
+}
+
+/// Where a backend reports what happens. Clones report to the same conversation.
+#[derive(Clone)]
+pub struct AgentEvents(Arc<dyn Fn(AgentEvent) + Send + Sync>);
+
+impl AgentEvents {
+    /// Reports to a function, which must not block.
+    pub fn new(report: impl Fn(AgentEvent) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    /// Reports an event. Events of one conversation must be reported one after the other.
+    pub fn emit(&self, event: AgentEvent) {
+        (self.0)(event);
+    }
+}
+
+impl fmt::Debug for AgentEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AgentEvents")
+    }
+}

@@ -1,0 +1,102 @@
+//! What the simulated models say.
+
+use super::instructions::Step;
+
+/// What stands in the stream when a session dies.
+pub(super) const CRASH: &str = "the simulated agent crashed, as the prompt asked";
+
+/// What a session says before it dies.
+pub(super) const LAST_WORDS: &str = "Something is about to ";
+
+/// A bit of everything.
+pub(super) const MARKDOWN: &str = r#"# A sample of Markdown
+
+This answer comes from a *simulated* model and shows what **formatted** text looks like.
+
+## A list
+
+- one
+- two, with `code`
+- three, with a [link](https://example.com/)
+
+## A table
+
+| fruit | colour | pieces |
+|---|---|---:|
+| apple | red | 3 |
+| banana | yellow | 12 |
+
+## Code
+
+```rust
+fn main() {
+    println!("Hello, world!");
+}
+```
+
+> That is all."#;
+
+pub(super) fn reasoning(steps: &[Step]) -> String {
+    if steps.is_empty() {
+        return "The prompt holds no instruction that I know, so I introduce myself.".to_owned();
+    }
+    let steps: Vec<_> = steps.iter().map(describe).collect();
+    format!("The prompt asks me to {}.", steps.join(", then "))
+}
+
+fn describe(step: &Step) -> String {
+    match step {
+        Step::UseTool { name, .. } => format!("use the {name} tool"),
+        Step::Say(_) => "say something".to_owned(),
+        Step::ThinkAbout(subject) => format!("think about {subject}"),
+        Step::Markdown => "answer in Markdown".to_owned(),
+        Step::Wait(time) => format!("wait {} ms", time.as_millis()),
+        Step::DoNothing => "do nothing".to_owned(),
+        Step::Fail(_) => "fail".to_owned(),
+        Step::Crash => "crash".to_owned(),
+        Step::Stream(_) => "stream deltas".to_owned(),
+    }
+}
+
+pub(super) fn thought(subject: &str) -> String {
+    format!(
+        "Let me think about {subject}. On the one hand there is much to say about it, on the \
+         other hand I am only simulated. So I leave it at that."
+    )
+}
+
+/// Tells what was done, if nothing else in the turn is an answer.
+pub(super) fn summary(steps: &[Step]) -> Option<String> {
+    let answers = |step: &Step| matches!(step, Step::Say(_) | Step::Markdown | Step::Stream(_));
+    if steps.iter().any(answers) {
+        return None;
+    }
+    let done: Vec<_> =
+        steps.iter().filter(|step| **step != Step::DoNothing).map(describe).collect();
+    (!done.is_empty()).then(|| format!("Done. I was asked to {}.", done.join(", then ")))
+}
+
+/// For a prompt without instructions.
+pub(super) fn answer(prompt: &str) -> String {
+    const LONGEST: usize = 400;
+    let mut echo: String = prompt.trim().chars().take(LONGEST).collect();
+    if prompt.trim().chars().count() > LONGEST {
+        echo.push('…');
+    }
+    let echo = if echo.is_empty() {
+        "You sent me an empty prompt.".to_owned()
+    } else {
+        let quoted: Vec<_> = echo.lines().map(|line| format!("> {line}")).collect();
+        format!("You wrote:\n\n{}", quoted.join("\n"))
+    };
+    format!(
+        "Hello! I am a simulated model: I run on this machine, cost nothing and understand \
+         nothing. {echo}\n\nI can show you around, though. Try one of these:\n\n\
+         - `say \"Hello, world!\"`\n\
+         - `answer in Markdown`\n\
+         - `think about the weather, then say done`\n\
+         - `use the job_boolean_true tool with the argument \"because I said so\"`\n\
+         - `wait 2 seconds, then fail with \"no luck today\"`\n\
+         - `crash`"
+    )
+}

@@ -1,0 +1,205 @@
+//! What happened, in order, and how far a reader has come. No clock, no waiting, no readers.
+
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+
+use super::entry::{BlockRef, LiveEntry, Part};
+
+/// The entries of a log from the first one, compacted.
+///
+/// Deltas are not entries here. A block's text is one string, and a [`Item::Run`] stands where
+/// deltas came in: it grows while nothing else is pushed, so n deltas in a row are one item.
+#[derive(Debug, Default)]
+pub(super) struct History {
+    items: Vec<Item>,
+    /// Blocks that have started and not ended; rarely more than a few.
+    open: Vec<Arc<Block>>,
+    /// Blocks whose text is in no other entry.
+    kept: Vec<Arc<Block>>,
+    blocks: u32,
+}
+
+#[derive(Debug)]
+enum Item {
+    Entry(Arc<str>),
+    /// The end of a block, which readers in the middle of it have to notice.
+    End(Arc<str>, BlockNumber),
+    Run(Run),
+}
+
+/// A part of a block's text, by offsets.
+#[derive(Debug)]
+struct Run {
+    /// Weak, so that the text of a complete block goes as soon as no reader is inside it.
+    block: Weak<Block>,
+    from: usize,
+    to: usize,
+}
+
+type BlockNumber = u32;
+
+/// A block and its text so far.
+#[derive(Debug)]
+pub(super) struct Block {
+    number: BlockNumber,
+    kind: &'static str,
+    id: Box<str>,
+    // Only ever locked by who holds the log's lock: there is never contention.
+    text: Mutex<BlockText>,
+}
+
+#[derive(Debug, Default)]
+struct BlockText {
+    text: String,
+    /// The whole text stands in the entry that ended the block.
+    repeated: bool,
+}
+
+impl Block {
+    pub(super) fn name(&self) -> BlockRef<'_> {
+        BlockRef { kind: self.kind, id: &self.id }
+    }
+}
+
+/// How far a reader has come.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Position {
+    item: usize,
+    /// How much of the run at `item` was read, as an offset in the block's text; else 0.
+    offset: usize,
+    /// The blocks of which some text was read, but not yet the end.
+    inside: Vec<Arc<Block>>,
+}
+
+/// Something to hand to a reader.
+#[derive(Debug)]
+pub(super) enum Piece {
+    Entry(Arc<str>),
+    Delta(Arc<Block>, String),
+}
+
+impl History {
+    pub(super) fn push<E: LiveEntry>(&mut self, entry: &E, json: impl FnOnce(&E) -> Arc<str>) {
+        match entry.part() {
+            Part::Start(name) if self.find_open(name).is_none() => {
+                self.blocks += 1;
+                self.open.push(Arc::new(Block {
+                    number: self.blocks,
+                    kind: name.kind,
+                    id: name.id.into(),
+                    text: Mutex::default(),
+                }));
+                self.items.push(Item::Entry(json(entry)));
+            }
+            Part::Delta(name, text) if let Some(index) = self.find_open(name) => {
+                self.append(index, text);
+            }
+            Part::Complete(name) if let Some(index) = self.find_open(name) => {
+                let block = self.open.remove(index);
+                block.text.lock().repeated = true;
+                self.items.push(Item::End(json(entry), block.number));
+            }
+            Part::End(name) if let Some(index) = self.find_open(name) => {
+                let block = self.open.remove(index);
+                self.items.push(Item::End(json(entry), block.number));
+                block.text.lock().text.shrink_to_fit();
+                self.kept.push(block);
+            }
+            // What belongs to no open block is kept as it is rather than lost.
+            _ => self.items.push(Item::Entry(json(entry))),
+        }
+    }
+
+    fn find_open(&self, name: BlockRef<'_>) -> Option<usize> {
+        self.open.iter().rposition(|block| block.name() == name)
+    }
+
+    fn append(&mut self, index: usize, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let block = &self.open[index];
+        let mut content = block.text.lock();
+        let from = content.text.len();
+        content.text.push_str(text);
+        let to = content.text.len();
+        if let Some(Item::Run(run)) = self.items.last_mut()
+            && std::ptr::eq(run.block.as_ptr(), Arc::as_ptr(block))
+        {
+            run.to = to;
+        } else {
+            self.items.push(Item::Run(Run { block: Arc::downgrade(block), from, to }));
+        }
+    }
+
+    /// Everything after a position, at most `limit` pieces, and the position after those.
+    pub(super) fn read(&self, from: &Position, limit: usize) -> (Vec<Piece>, Position) {
+        let mut pieces = Vec::new();
+        let mut next = from.clone();
+        while let Some(item) = self.items.get(next.item)
+            && pieces.len() < limit
+        {
+            match item {
+                Item::Entry(json) => pieces.push(Piece::Entry(json.clone())),
+                Item::End(json, number) => {
+                    pieces.push(Piece::Entry(json.clone()));
+                    next.inside.retain(|block| block.number != *number);
+                }
+                Item::Run(run) => {
+                    pieces.extend(run.read(&mut next));
+                    if next.item + 1 == self.items.len() {
+                        // It may still grow: stay here, at its present end.
+                        next.offset = run.to;
+                        break;
+                    }
+                }
+            }
+            next.item += 1;
+            next.offset = 0;
+        }
+        (pieces, next)
+    }
+
+    /// Gives back what was reserved for growth.
+    pub(super) fn shrink(&mut self) {
+        self.items.shrink_to_fit();
+        self.kept.shrink_to_fit();
+    }
+
+    /// Bytes of text that are kept for deltas, for tests and measurements.
+    #[cfg(test)]
+    pub(super) fn delta_bytes(&self) -> usize {
+        let mut seen = std::collections::HashMap::new();
+        for item in &self.items {
+            if let Item::Run(run) = item
+                && let Some(block) = run.block.upgrade()
+            {
+                seen.insert(block.number, block.text.lock().text.len());
+            }
+        }
+        seen.values().sum()
+    }
+}
+
+impl Run {
+    fn read(&self, reader: &mut Position) -> Option<Piece> {
+        // Gone: the block is complete and no reader was inside it.
+        let block = self.block.upgrade()?;
+        let inside = reader.inside.iter().any(|other| other.number == block.number);
+        let content = block.text.lock();
+        if content.repeated && !inside {
+            return None;
+        }
+        let text = content.text.get(self.from.max(reader.offset)..self.to)?;
+        if text.is_empty() {
+            return None;
+        }
+        let text = text.to_owned();
+        drop(content);
+        if !inside {
+            reader.inside.push(block.clone());
+        }
+        Some(Piece::Delta(block, text))
+    }
+}

@@ -1,0 +1,324 @@
+//! One entity's responses and their readers.
+
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::delivery::{Content, Delivery, Progress, Receipt, Settle};
+use super::entry::LiveEntry;
+use super::history::{History, Piece, Position};
+use super::pace::PaceMark;
+use super::{LiveShared, PollError, ReaderKey};
+
+/// The responses of one entity, from the first one, and the positions of its readers.
+pub struct LiveLog<E> {
+    shared: Arc<LiveShared>,
+    state: Mutex<State>,
+    /// Something was pushed, or the log was closed.
+    changed: Notify,
+    /// An answer was committed or lost. Apart from `changed`, or every settled answer would wake
+    /// all other readers.
+    settled: Notify,
+    entries: PhantomData<fn(E)>,
+}
+
+#[derive(Default)]
+struct State {
+    history: History,
+    readers: HashMap<ReaderKey, Reader>,
+    ended: Option<Instant>,
+}
+
+struct Reader {
+    position: Position,
+    call: Call,
+    last_call: Instant,
+    last_answer: Option<Instant>,
+    mark: PaceMark,
+    /// It was told that the entity is closed. Remembered, or it could begin anew.
+    finished: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Call {
+    None,
+    Waiting,
+    Delivering,
+}
+
+impl<E: LiveEntry> LiveLog<E> {
+    /// An empty log.
+    pub fn new(shared: Arc<LiveShared>) -> Arc<Self> {
+        Arc::new(Self {
+            shared,
+            state: Mutex::default(),
+            changed: Notify::new(),
+            settled: Notify::new(),
+            entries: PhantomData,
+        })
+    }
+
+    /// Adds an entry. False if the log is closed: then nothing is added.
+    ///
+    /// Costs the same whatever is in the log and however many readers it has; those with a call
+    /// pending are woken.
+    pub fn push(&self, entry: &E) -> bool {
+        {
+            let mut state = self.state.lock();
+            if state.ended.is_some() {
+                return false;
+            }
+            state.history.push(entry, to_json);
+        }
+        self.changed.notify_waiters();
+        true
+    }
+
+    /// Nothing more will happen. Readers drain what is left, then are told so.
+    pub fn close(&self) {
+        {
+            let mut state = self.state.lock();
+            if state.ended.is_some() {
+                return;
+            }
+            state.ended = Some(Instant::now());
+            state.history.shrink();
+        }
+        self.changed.notify_waiters();
+    }
+
+    /// True after [`Self::close`].
+    pub fn is_closed(&self) -> bool {
+        self.state.lock().ended.is_some()
+    }
+
+    /// How many readers are remembered.
+    pub fn readers(&self) -> usize {
+        self.state.lock().readers.len()
+    }
+
+    /// Waits for something new for a reader.
+    ///
+    /// Cancel safe: a dropped call frees the reader's place and loses nothing.
+    pub async fn poll(self: &Arc<Self>, reader: ReaderKey) -> Result<Delivery, PollError> {
+        let deadline = Instant::now() + self.shared.settings.timeout;
+        let call = self.begin(reader).await?;
+        if let Some(until) = call.rationed_until {
+            sleep_until(until.min(deadline)).await;
+        }
+        loop {
+            // Subscribe before the look, or a push in between is missed.
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if let Some((pieces, progress)) = self.take(&call.reader) {
+                return Ok(call.deliver(pieces, progress));
+            }
+            if timeout_at(deadline, changed).await.is_err() {
+                return Err(PollError::Timeout);
+            }
+        }
+    }
+
+    async fn begin(self: &Arc<Self>, key: ReaderKey) -> Result<PendingCall<E>, PollError> {
+        let grace = Instant::now() + self.shared.settings.settle_grace;
+        loop {
+            let mut settled = pin!(self.settled.notified());
+            settled.as_mut().enable();
+            match self.try_begin(&key) {
+                Ok(Some((pending, rationed_until))) => {
+                    return Ok(PendingCall {
+                        log: self.clone(),
+                        reader: key,
+                        rationed_until,
+                        pending: Some(pending),
+                    });
+                }
+                // The last answer is still being written.
+                Ok(None) => timeout_at(grace, settled).await.map_err(|_| PollError::Parallel)?,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Makes the reader's call pending. `None` if its last answer is not settled yet.
+    fn try_begin(
+        &self,
+        key: &ReaderKey,
+    ) -> Result<Option<(OwnedSemaphorePermit, Option<Instant>)>, PollError> {
+        let settings = &self.shared.settings;
+        let now = Instant::now();
+        let mut state = self.state.lock();
+        if state
+            .readers
+            .get(key)
+            .is_some_and(|reader| reader.is_forgotten(now, settings.forget_after))
+        {
+            state.readers.remove(key);
+        }
+        match state.readers.get(key) {
+            Some(reader) if reader.finished => return Err(PollError::NotFound),
+            Some(reader) if reader.call == Call::Waiting => return Err(PollError::Parallel),
+            Some(reader) if reader.call == Call::Delivering => return Ok(None),
+            None if state.count_down_is_over(now, settings.count_down) => {
+                return Err(PollError::NotFound);
+            }
+            None if state.readers.len() >= settings.max_readers => {
+                return Err(PollError::TooManyReaders);
+            }
+            Some(_) | None => {}
+        }
+        let pending = Arc::clone(&self.shared.pending_calls)
+            .try_acquire_owned()
+            .map_err(|_| PollError::TooManyPendingCalls)?;
+        let reader = state.readers.entry(key.clone()).or_insert_with(|| Reader::new(now));
+        reader.call = Call::Waiting;
+        reader.last_call = now;
+        // One response a call: waiting would not make the answers fewer.
+        let rationed_until = (*key != ReaderKey::Implicit)
+            .then_some(reader.last_answer)
+            .flatten()
+            .map(|last| last + self.shared.pace.interval(now))
+            .filter(|until| *until > now);
+        Ok(Some((pending, rationed_until)))
+    }
+
+    /// What is new for the reader of a pending call, if anything.
+    fn take(&self, key: &ReaderKey) -> Option<(Vec<Piece>, Progress)> {
+        let mut state = self.state.lock();
+        let State { history, readers, ended } = &mut *state;
+        let reader = readers.get_mut(key).expect("a pending reader is kept");
+        let limit = match key {
+            ReaderKey::Token(_) => usize::MAX,
+            ReaderKey::Implicit => 1,
+        };
+        let (pieces, next) = history.read(&reader.position, limit);
+        let progress = match (pieces.is_empty(), *ended) {
+            (false, _) => Progress::Read(next),
+            (true, Some(_)) => Progress::Closed,
+            (true, None) => return None,
+        };
+        let now = Instant::now();
+        reader.call = Call::Delivering;
+        reader.last_answer = Some(now);
+        self.shared.pace.note_answer(&mut reader.mark, now);
+        Some((pieces, progress))
+    }
+
+    /// Forgets readers. True if nobody can read this log any more.
+    pub(super) fn sweep(&self, now: Instant) -> bool {
+        let settings = &self.shared.settings;
+        let mut state = self.state.lock();
+        let over = state.count_down_is_over(now, settings.count_down);
+        state.readers.retain(|_, reader| {
+            let forgotten = reader.is_forgotten(now, settings.forget_after);
+            // Once nobody can join, an unknown token and a finished one get the same answer.
+            !(forgotten || over && reader.finished)
+        });
+        if state.readers.capacity() > 4 * state.readers.len() + 16 {
+            state.readers.shrink_to_fit();
+        }
+        over && state.readers.is_empty()
+    }
+
+    #[cfg(test)]
+    pub(super) fn shared(&self) -> &LiveShared {
+        &self.shared
+    }
+
+    #[cfg(test)]
+    pub(super) fn delta_bytes(&self) -> usize {
+        self.state.lock().history.delta_bytes()
+    }
+}
+
+fn to_json<E: LiveEntry>(entry: &E) -> Arc<str> {
+    serde_json::to_string(entry).expect("entries are structs of strings and numbers").into()
+}
+
+fn render<E: LiveEntry>(piece: Piece) -> Arc<str> {
+    match piece {
+        Piece::Entry(json) => json,
+        Piece::Delta(block, text) => to_json(&E::delta(block.name(), text)),
+    }
+}
+
+impl<E: LiveEntry> Settle for LiveLog<E> {
+    fn settle(&self, key: &ReaderKey, arrived: Option<Progress>) {
+        let now = Instant::now();
+        if let Some(reader) = self.state.lock().readers.get_mut(key) {
+            reader.call = Call::None;
+            reader.last_call = now;
+            match arrived {
+                Some(Progress::Read(position)) => reader.position = position,
+                Some(Progress::Closed) => {
+                    reader.finished = true;
+                    reader.position = Position::default();
+                }
+                // Lost: the next call gets it at once.
+                None => reader.last_answer = None,
+            }
+        }
+        self.settled.notify_waiters();
+    }
+}
+
+impl State {
+    fn count_down_is_over(&self, now: Instant, count_down: Duration) -> bool {
+        self.ended.is_some_and(|ended| now >= ended + count_down)
+    }
+}
+
+impl Reader {
+    fn new(now: Instant) -> Self {
+        Self {
+            position: Position::default(),
+            call: Call::None,
+            last_call: now,
+            last_answer: None,
+            mark: PaceMark::default(),
+            finished: false,
+        }
+    }
+
+    fn is_forgotten(&self, now: Instant, after: Duration) -> bool {
+        self.call == Call::None && now >= self.last_call + after
+    }
+}
+
+/// A reader's pending call. Dropped before it has something to deliver, it frees the place.
+struct PendingCall<E: LiveEntry> {
+    log: Arc<LiveLog<E>>,
+    reader: ReaderKey,
+    rationed_until: Option<Instant>,
+    pending: Option<OwnedSemaphorePermit>,
+}
+
+impl<E: LiveEntry> PendingCall<E> {
+    fn deliver(mut self, pieces: Vec<Piece>, progress: Progress) -> Delivery {
+        let pending = self.pending.take().expect("a call delivers once");
+        let log: Arc<dyn Settle> = self.log.clone();
+        // From here on the receipt frees the place, also if rendering panics.
+        let receipt = Receipt::new(log, self.reader.clone(), progress, pending);
+        let mut entries = pieces.into_iter().map(render::<E>);
+        let content = match self.reader {
+            _ if entries.len() == 0 => Content::Closed,
+            ReaderKey::Token(_) => Content::Batch(entries.collect()),
+            ReaderKey::Implicit => Content::Single(entries.next().expect("not empty")),
+        };
+        Delivery::new(content, receipt)
+    }
+}
+
+impl<E: LiveEntry> Drop for PendingCall<E> {
+    fn drop(&mut self) {
+        if self.pending.is_some() {
+            self.log.settle(&self.reader, None);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Sessions: conversations with agents, one prompt after the other.
+//!
+//! [`SessionManager`] is what the HTTP layer and the task engine call. Each session has one
+//! future, its *conversation*, which takes prompts from a queue and runs one turn at a time; what
+//! the agent reports meanwhile goes through the session's *stream*, which puts it in order, to the
+//! live log.
+//!
+//! ```text
+//!   query ─────────┐                        ┌──────────────── run_turn ──▶ AgentSession
+//!   send_generated ┼─▶ Queue ─▶ Conversation┤                                  │ AgentEvents
+//!   abort ─ token ─┘   (capped)     │       └─ begin/finish ─▶ Stream ◀─────────┘
+//!   stop ── token ──────────────────┘                            │ push
+//!                                                                ▼
+//!   poll ─────────────────────────────────────────────────────▶ LiveLog
+//! ```
+//!
+//! - A prompt that comes while a turn runs is queued and answered in order.
+//! - *Abort* ends the running turn (or the one about to begin) and nothing else: prompts that were
+//!   queued behind it stay queued and have their turns.
+//! - *Stop* ends the session: the running turn is aborted, queued prompts are dropped, the agent
+//!   is freed, the log is closed.
+//! - A *crash* of the agent ends the session in the same way, with a `sessionError` at the end of
+//!   the log.
+
+mod conversation;
+mod manager;
+mod queue;
+mod stream;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use wire::{ErrorName, SessionId};
+
+pub use manager::{SessionManager, SessionSettings};
+pub use queue::PendingTurn;
+
+/// Why a session was not started.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StartError {
+    /// No provider has that model now.
+    #[error("unknown model: `{0}`")]
+    ModelIdNotFound(String),
+    /// Relative to what?
+    #[error("not an absolute path: `{0}`")]
+    WorkingDirectoryNotAbsolutePath(String),
+    /// Nothing there, or not a folder.
+    #[error("no such folder: `{0}`")]
+    WorkingDirectoryNotExists(String),
+    /// As many sessions are open as may be.
+    #[error("too many sessions are open")]
+    TooManySessions,
+    /// The provider failed.
+    #[error("the agent did not start: {0}")]
+    ModelNotAvailable(String),
+}
+
+impl StartError {
+    /// The name on the wire.
+    pub fn name(&self) -> ErrorName {
+        match self {
+            Self::ModelIdNotFound(_) => ErrorName::ModelIdNotFound,
+            Self::WorkingDirectoryNotAbsolutePath(_) => ErrorName::WorkingDirectoryNotAbsolutePath,
+            Self::WorkingDirectoryNotExists(_) => ErrorName::WorkingDirectoryNotExists,
+            Self::TooManySessions => ErrorName::TooManySessions,
+            Self::ModelNotAvailable(_) => ErrorName::ModelNotAvailable,
+        }
+    }
+}
+
+/// Why a running session was not reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SessionError {
+    /// Never there, stopped, or crashed.
+    #[error("no such session")]
+    SessionNotFound,
+    /// As many prompts wait in it as may.
+    #[error("too many prompts are waiting")]
+    TooManyQueries,
+}
+
+impl SessionError {
+    /// The name on the wire.
+    pub fn name(self) -> ErrorName {
+        match self {
+            Self::SessionNotFound => ErrorName::SessionNotFound,
+            Self::TooManyQueries => ErrorName::TooManyQueries,
+        }
+    }
+}
+
+/// How a prompt's turn ended, and what was done in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnOutcome {
+    /// The tools that the model called in this turn and in no other, in order.
+    pub tools: Vec<CalledTool>,
+    /// How it ended.
+    pub ended: TurnEnd,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// The prompt was dealt with.
+    Idle,
+    /// It was cut short, or never begun, because somebody said so or stopped the session.
+    Aborted,
+    /// It failed, and the session goes on.
+    Failed(String),
+    /// The session died.
+    Crashed(String),
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CalledTool {
+    /// Which tool.
+    pub name: String,
+    /// What it was called with.
+    pub arguments: Value,
+    /// Whether it ran to its end without an error.
+    pub succeeded: bool,
+}
+
+impl CalledTool {
+    /// The parameter `argument`, which is all that the job tools have.
+    pub fn argument(&self) -> Option<&str> {
+        self.arguments.get("argument")?.as_str()
+    }
+}
+
+/// An open session, for lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionSummary {
+    /// Which.
+    pub id: SessionId,
+    /// The model it was started with.
+    pub model: String,
+    /// Where the agent works.
+    pub working_directory: PathBuf,
+    /// Whether a turn is running.
+    pub busy: bool,
+    /// How many prompts wait for their turn.
+    pub queued: usize,
+}

@@ -1,0 +1,149 @@
+//! The future that runs a session: one prompt after the other, until it is stopped or dies.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::queue::{Queue, QueuedPrompt};
+use super::stream::Stream;
+use super::{TurnEnd, TurnOutcome};
+use crate::agent::{AgentError, AgentSession};
+
+/// How long an agent may take to notice an abort, and to free itself. Then it is dropped.
+const GRACE: Duration = Duration::from_secs(2);
+
+const ABORTED: &str = "aborted";
+const CRASHED: &str = "the session crashed";
+
+/// A session at work.
+pub(super) struct Conversation {
+    // Dropped before `end` says that everything has happened.
+    pub(super) agent: Box<dyn AgentSession>,
+    pub(super) end: EndOfSession,
+}
+
+/// What has to be done when a session ends. Done on drop, so that it is done even if the agent
+/// panics.
+pub(super) struct EndOfSession {
+    pub(super) stream: Arc<Stream>,
+    pub(super) queue: Arc<Queue>,
+    /// Said to be reached: the session stops.
+    pub(super) stop: CancellationToken,
+    /// Why the session ends, unless it was stopped.
+    pub(super) crash: Option<String>,
+    /// Takes the session off the list; `None` once it has.
+    pub(super) remove: Option<Box<dyn FnOnce() + Send + Sync>>,
+    /// Counts among the open sessions until the agent is freed.
+    pub(super) place: Option<OwnedSemaphorePermit>,
+    /// Says that all of this has happened.
+    pub(super) ended: CancellationToken,
+}
+
+impl Conversation {
+    /// Runs until the session is stopped or dies.
+    pub(super) async fn run(mut self) {
+        loop {
+            let prompt = tokio::select! {
+                biased;
+                () = self.end.stop.cancelled() => break,
+                message = self.end.stream.crash() => {
+                    self.end.crash = Some(message);
+                    break;
+                }
+                prompt = self.end.queue.next() => prompt,
+            };
+            let outcome = self.run_prompt(&prompt).await;
+            if let TurnEnd::Crashed(message) = &outcome.ended {
+                self.end.crash = Some(message.clone());
+            }
+            prompt.settle(outcome);
+            if self.end.crash.is_some() {
+                break;
+            }
+        }
+        // Readers and waiters learn it at once, the agent may take its time.
+        self.end.conclude();
+        if timeout(GRACE, self.agent.stop()).await.is_err() {
+            tracing::warn!("an agent did not stop in time");
+        }
+    }
+
+    async fn run_prompt(&self, prompt: &QueuedPrompt) -> TurnOutcome {
+        let stream = &self.end.stream;
+        stream.begin(&prompt.text, prompt.author);
+        let result = self.run_turn(prompt).await;
+        let reason = match result {
+            Err(AgentError::Crashed(_)) => CRASHED,
+            _ => ABORTED,
+        };
+        let finished = stream.finish(reason);
+        let ended = match result {
+            Err(AgentError::Crashed(message)) => TurnEnd::Crashed(message),
+            Err(AgentError::Failed(message) | AgentError::Unavailable(message)) => {
+                stream.error(&message);
+                TurnEnd::Failed(message)
+            }
+            Ok(()) if prompt.abort.is_cancelled() => TurnEnd::Aborted,
+            Ok(()) => finished.failure.map_or(TurnEnd::Idle, TurnEnd::Failed),
+        };
+        if !matches!(ended, TurnEnd::Crashed(_)) {
+            stream.idle();
+        }
+        TurnOutcome { tools: finished.tools, ended }
+    }
+
+    async fn run_turn(&self, prompt: &QueuedPrompt) -> Result<(), AgentError> {
+        if prompt.abort.is_cancelled() {
+            return Ok(());
+        }
+        let overdue = async {
+            prompt.abort.cancelled().await;
+            sleep(GRACE).await;
+        };
+        tokio::select! {
+            biased;
+            result = self.agent.run_turn(&prompt.text, &prompt.abort) => result,
+            message = self.end.stream.crash() => Err(AgentError::Crashed(message)),
+            () = overdue => {
+                tracing::warn!("an agent did not abort in time");
+                Ok(())
+            }
+        }
+    }
+}
+
+impl EndOfSession {
+    fn conclude(&mut self) {
+        let Some(remove) = self.remove.take() else {
+            return;
+        };
+        let stopped = self.stop.is_cancelled();
+        let crash = self.crash.take();
+        // Neither stopped nor crashed: a panic is passing through.
+        let crash = crash.or_else(|| (!stopped).then(|| "internal error".to_owned()));
+        // Off the list first: whoever reads that it is closed must not find it there.
+        remove();
+        self.stream.finish(if crash.is_some() { CRASHED } else { ABORTED });
+        let ended = match crash {
+            Some(message) => {
+                self.stream.error(&message);
+                TurnEnd::Crashed(message)
+            }
+            None => TurnEnd::Aborted,
+        };
+        self.queue.end(&ended);
+        self.stream.close();
+    }
+}
+
+impl Drop for EndOfSession {
+    fn drop(&mut self) {
+        self.conclude();
+        // Before those who wait for the end start another session.
+        self.place = None;
+        self.ended.cancel();
+    }
+}

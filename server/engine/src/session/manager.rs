@@ -1,0 +1,254 @@
+//! All sessions of a server.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use wire::{Models, SessionId, SessionResponse};
+
+use super::conversation::{Conversation, EndOfSession};
+use super::queue::{Author, PendingTurn, Queue};
+use super::stream::Stream;
+use super::{SessionError, SessionSummary, StartError};
+use crate::agent::{AgentEvents, AgentSettings, Catalog, ToolSet};
+use crate::lifecycle::Lifecycle;
+use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
+
+/// The limits of sessions.
+#[derive(Clone, Debug)]
+pub struct SessionSettings {
+    /// Where agents work if nobody says otherwise.
+    pub default_directory: PathBuf,
+    /// Sessions that are open at a time.
+    pub max_sessions: usize,
+    /// Prompts that wait in one session, besides the one being dealt with. A person sends a few;
+    /// more is a client that does not look at the answers.
+    pub max_queries: usize,
+}
+
+impl SessionSettings {
+    /// The usual limits.
+    pub fn new(default_directory: impl Into<PathBuf>) -> Self {
+        Self { default_directory: default_directory.into(), max_sessions: 2_000, max_queries: 100 }
+    }
+}
+
+/// Starts, finds and stops sessions.
+pub struct SessionManager {
+    catalog: Catalog,
+    settings: SessionSettings,
+    lifecycle: Lifecycle,
+    live: Arc<LiveRegistry<SessionId, SessionResponse>>,
+    sessions: Mutex<HashMap<SessionId, Session>>,
+    places: Arc<Semaphore>,
+}
+
+#[derive(Clone)]
+struct Session {
+    model: String,
+    working_directory: PathBuf,
+    queue: Arc<Queue>,
+    stop: CancellationToken,
+    ended: CancellationToken,
+}
+
+impl SessionManager {
+    /// No session yet.
+    pub fn new(
+        catalog: Catalog,
+        settings: SessionSettings,
+        live: Arc<LiveShared>,
+        lifecycle: Lifecycle,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            places: Arc::new(Semaphore::new(settings.max_sessions)),
+            live: LiveRegistry::new(live, &lifecycle),
+            sessions: Mutex::default(),
+            catalog,
+            settings,
+            lifecycle,
+        })
+    }
+
+    /// The models that sessions can be started with.
+    pub async fn models(&self) -> Models {
+        self.catalog.models().await
+    }
+
+    /// Starts a session in a folder, or in the default one if none is given.
+    ///
+    /// Cancel safe: dropped before it returns, there is no session.
+    pub async fn start(
+        self: &Arc<Self>,
+        model_id: &str,
+        working_directory: &str,
+    ) -> Result<SessionId, StartError> {
+        let backend = self.catalog.find(model_id).await;
+        let backend = backend.ok_or_else(|| StartError::ModelIdNotFound(model_id.to_owned()))?;
+        let working_directory = self.check_directory(working_directory).await?;
+        let place = Arc::clone(&self.places)
+            .try_acquire_owned()
+            .map_err(|_| StartError::TooManySessions)?;
+        let log = self.live.prepare();
+        let stream = Arc::new(Stream::new(log.clone()));
+        let reports = stream.clone();
+        let agent = backend
+            .start_session(AgentSettings {
+                model: model_id.to_owned(),
+                working_directory: working_directory.clone(),
+                tools: Arc::new(ToolSet::with_job_tools()),
+                events: AgentEvents::new(move |event| reports.report(event)),
+            })
+            .await
+            .map_err(|error| StartError::ModelNotAvailable(error.to_string()))?;
+
+        // No await from here on: either all of it happens or nothing.
+        let id = SessionId::generate();
+        let stop = self.lifecycle.token();
+        let session = Session {
+            model: model_id.to_owned(),
+            working_directory,
+            queue: Arc::new(Queue::new(self.settings.max_queries, stop.clone())),
+            stop,
+            ended: CancellationToken::new(),
+        };
+        self.live.add(id, log);
+        self.sessions.lock().insert(id, session.clone());
+        let manager = Arc::downgrade(self);
+        let conversation = Conversation {
+            agent,
+            end: EndOfSession {
+                stream,
+                queue: session.queue,
+                stop: session.stop,
+                crash: None,
+                remove: Some(Box::new(move || remove(&manager, id))),
+                place: Some(place),
+                ended: session.ended,
+            },
+        };
+        self.lifecycle.spawn(conversation.run());
+        tracing::info!(session = %id, model = model_id, "session started");
+        Ok(id)
+    }
+
+    async fn check_directory(&self, directory: &str) -> Result<PathBuf, StartError> {
+        let directory = directory.trim();
+        if directory.is_empty() {
+            return Ok(self.settings.default_directory.clone());
+        }
+        let path = Path::new(directory);
+        if !path.is_absolute() {
+            return Err(StartError::WorkingDirectoryNotAbsolutePath(directory.to_owned()));
+        }
+        let metadata = tokio::fs::metadata(path).await;
+        if !metadata.is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(StartError::WorkingDirectoryNotExists(directory.to_owned()));
+        }
+        Ok(path.to_owned())
+    }
+
+    /// Sends a user's prompt. Its turn comes when those before it are done.
+    pub fn query(&self, id: SessionId, prompt: String) -> Result<(), SessionError> {
+        self.find(id)?.queue.add(prompt, Author::User)?;
+        Ok(())
+    }
+
+    /// Sends a prompt of the task engine, whose turn can be waited for.
+    pub fn send_generated(
+        &self,
+        id: SessionId,
+        prompt: String,
+    ) -> Result<PendingTurn, SessionError> {
+        self.find(id)?.queue.add(prompt, Author::Engine)
+    }
+
+    /// Ends the running turn and keeps the session. Prompts that wait have their turns.
+    pub fn abort(&self, id: SessionId) -> Result<(), SessionError> {
+        self.find(id)?.queue.abort();
+        Ok(())
+    }
+
+    /// Ends a session and waits until its agent is freed.
+    ///
+    /// Cancel safe: the session ends even if nobody waits.
+    pub async fn stop(&self, id: SessionId) -> Result<(), SessionError> {
+        let session = self.sessions.lock().remove(&id);
+        let session = session.ok_or(SessionError::SessionNotFound)?;
+        session.begin_stop();
+        session.ended.cancelled().await;
+        Ok(())
+    }
+
+    /// Ends all sessions, then the providers' clients.
+    pub async fn stop_all(&self) {
+        let sessions: Vec<_> = {
+            let mut sessions = self.sessions.lock();
+            sessions.drain().map(|(_, session)| session).collect()
+        };
+        for session in &sessions {
+            session.begin_stop();
+        }
+        for session in sessions {
+            session.ended.cancelled().await;
+        }
+        self.catalog.close().await;
+    }
+
+    /// Waits for something new for a reader of a session. Cancel safe.
+    pub async fn poll(&self, id: SessionId, reader: ReaderKey) -> Result<Delivery, PollError> {
+        self.live.poll(id, reader).await
+    }
+
+    /// True if any session is open.
+    pub fn has_running(&self) -> bool {
+        !self.sessions.lock().is_empty()
+    }
+
+    /// The open sessions, in the order of their ids.
+    pub fn list(&self) -> Vec<SessionSummary> {
+        let sessions = self.sessions.lock();
+        let mut list: Vec<_> = sessions
+            .iter()
+            .map(|(id, session)| {
+                let (busy, queued) = session.queue.load();
+                SessionSummary {
+                    id: *id,
+                    model: session.model.clone(),
+                    working_directory: session.working_directory.clone(),
+                    busy,
+                    queued,
+                }
+            })
+            .collect();
+        list.sort_by_key(|summary| summary.id);
+        list
+    }
+
+    /// The logs of open sessions and of those that ended not long ago.
+    pub fn live(&self) -> &LiveRegistry<SessionId, SessionResponse> {
+        &self.live
+    }
+
+    fn find(&self, id: SessionId) -> Result<Session, SessionError> {
+        let sessions = self.sessions.lock();
+        sessions.get(&id).cloned().ok_or(SessionError::SessionNotFound)
+    }
+}
+
+impl Session {
+    fn begin_stop(&self) {
+        self.queue.close();
+        self.stop.cancel();
+    }
+}
+
+fn remove(manager: &Weak<SessionManager>, id: SessionId) {
+    if let Some(manager) = manager.upgrade() {
+        manager.sessions.lock().remove(&id);
+        tracing::info!(session = %id, "session ended");
+    }
+}

@@ -1,0 +1,297 @@
+//! From what an agent reports to what readers may rely on.
+//!
+//! Backends differ: some leave out starts, some repeat whole texts, some never finish what was
+//! aborted. Here, and nowhere else, it is made sure that every block opens before its deltas and
+//! closes once, that the deltas put together are the complete content, and that nothing stays
+//! open when a turn ends.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use wire::{SessionResponse, ToolError};
+
+use super::CalledTool;
+use super::queue::Author;
+use crate::agent::{AgentEvent, TextKind};
+use crate::live::LiveLog;
+
+/// The one way into a session's log.
+pub(super) struct Stream {
+    log: Arc<LiveLog<SessionResponse>>,
+    state: Mutex<State>,
+    /// Cancelled when the agent reports its own death.
+    crashed: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    turn: Option<String>,
+    texts: Vec<OpenText>,
+    tools: Vec<OpenTool>,
+    /// The blocks that were closed during this prompt and during the last one, so that what an
+    /// agent says too late does not open them again.
+    closed: HashSet<BlockId>,
+    closed_before: HashSet<BlockId>,
+    called: Vec<CalledTool>,
+    failure: Option<String>,
+    crash: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum BlockId {
+    Text(TextKind, String),
+    Tool(String),
+}
+
+struct OpenText {
+    kind: TextKind,
+    id: String,
+    text: String,
+}
+
+struct OpenTool {
+    call_id: String,
+    /// Its place in `called`, if it was called during this prompt.
+    called: Option<usize>,
+}
+
+/// What happened during a prompt.
+#[derive(Debug, Default)]
+pub(super) struct Finished {
+    pub(super) tools: Vec<CalledTool>,
+    pub(super) failure: Option<String>,
+}
+
+impl Stream {
+    pub(super) fn new(log: Arc<LiveLog<SessionResponse>>) -> Self {
+        Self { log, state: Mutex::default(), crashed: CancellationToken::new() }
+    }
+
+    /// A prompt's turn begins.
+    pub(super) fn begin(&self, prompt: &str, author: Author) {
+        let mut state = self.state.lock();
+        state.closed_before = std::mem::take(&mut state.closed);
+        state.called.clear();
+        for tool in &mut state.tools {
+            tool.called = None;
+        }
+        state.failure = None;
+        let prompt = prompt.to_owned();
+        self.log.push(&match author {
+            Author::User => SessionResponse::UserPrompt { prompt },
+            Author::Engine => SessionResponse::GeneratedUserPrompt { prompt },
+        });
+    }
+
+    /// The agent does no more: closes what it left open. `reason` is what tools failed of.
+    pub(super) fn finish(&self, reason: &str) -> Finished {
+        let mut state = self.state.lock();
+        for tool in std::mem::take(&mut state.tools) {
+            let error = ToolError { message: reason.to_owned(), code: None };
+            self.close_tool(&mut state, tool, Err(error));
+        }
+        for text in std::mem::take(&mut state.texts) {
+            self.close_text(&mut state, text, None);
+        }
+        if let Some(turn_id) = state.turn.take() {
+            self.log.push(&SessionResponse::AgentEnd { turn_id });
+        }
+        Finished { tools: std::mem::take(&mut state.called), failure: state.failure.take() }
+    }
+
+    /// The prompt is dealt with.
+    pub(super) fn idle(&self) {
+        self.log.push(&SessionResponse::Idle);
+    }
+
+    /// Something went wrong outside the agent's own reports.
+    pub(super) fn error(&self, message: &str) {
+        self.log.push(&SessionResponse::Error { message: message.to_owned() });
+    }
+
+    /// The session has ended.
+    pub(super) fn close(&self) {
+        self.log.close();
+    }
+
+    /// Waits until the agent reports its own death, and says how. Cancel safe.
+    pub(super) async fn crash(&self) -> String {
+        self.crashed.cancelled().await;
+        self.state.lock().crash.clone().unwrap_or_default()
+    }
+
+    /// Takes what the agent reports.
+    pub(super) fn report(&self, event: AgentEvent) {
+        let state = &mut *self.state.lock();
+        match event {
+            AgentEvent::TurnStart { turn_id } => {
+                if let Some(turn_id) = state.turn.replace(turn_id.clone()) {
+                    self.log.push(&SessionResponse::AgentEnd { turn_id });
+                }
+                self.log.push(&SessionResponse::AgentStart { turn_id });
+            }
+            AgentEvent::TurnEnd { turn_id } => {
+                if state.turn.as_ref() == Some(&turn_id) {
+                    state.turn = None;
+                    self.log.push(&SessionResponse::AgentEnd { turn_id });
+                }
+            }
+            AgentEvent::TextStart { kind, id } => {
+                self.open_text(state, kind, id);
+            }
+            AgentEvent::TextDelta { kind, id, delta } => {
+                if let Some(index) = self.open_text(state, kind, id) {
+                    self.push_delta(&mut state.texts[index], delta);
+                }
+            }
+            AgentEvent::TextEnd { kind, id, content } => {
+                if let Some(index) = self.open_text(state, kind, id) {
+                    let text = state.texts.remove(index);
+                    self.close_text(state, text, content);
+                }
+            }
+            AgentEvent::ToolStart { call_id, parent_call_id, name, arguments } => {
+                self.open_tool(state, call_id, parent_call_id, name, arguments);
+            }
+            AgentEvent::ToolOutput { call_id, delta } => {
+                if state.tools.iter().any(|tool| tool.call_id == call_id) {
+                    self.log.push(&SessionResponse::ToolExecution { tool_call_id: call_id, delta });
+                }
+            }
+            AgentEvent::ToolEnd { call_id, outcome } => {
+                let index = state.tools.iter().position(|tool| tool.call_id == call_id);
+                if let Some(index) = index {
+                    let tool = state.tools.remove(index);
+                    self.close_tool(state, tool, outcome);
+                }
+            }
+            AgentEvent::Error { message } => {
+                self.error(&message);
+                state.failure.get_or_insert(message);
+            }
+            AgentEvent::Crashed { message } => {
+                state.crash.get_or_insert(message);
+                self.crashed.cancel();
+            }
+        }
+    }
+
+    /// The open block's place, opening it if it is new; `None` if it was closed before.
+    fn open_text(&self, state: &mut State, kind: TextKind, id: String) -> Option<usize> {
+        let same = |text: &OpenText| text.kind == kind && text.id == id;
+        let found = state.texts.iter().rposition(same);
+        if found.is_some() {
+            return found;
+        }
+        let block = BlockId::Text(kind, id);
+        if state.was_closed(&block) {
+            return None;
+        }
+        let BlockId::Text(kind, id) = block else {
+            return None;
+        };
+        self.log.push(&match kind {
+            TextKind::Reasoning => SessionResponse::StartReasoning { reasoning_id: id.clone() },
+            TextKind::Message => SessionResponse::StartMessage { message_id: id.clone() },
+        });
+        let text = String::new();
+        state.texts.push(OpenText { kind, id, text });
+        Some(state.texts.len() - 1)
+    }
+
+    fn push_delta(&self, block: &mut OpenText, delta: String) {
+        block.text.push_str(&delta);
+        let id = block.id.clone();
+        self.log.push(&match block.kind {
+            TextKind::Reasoning => SessionResponse::Reasoning { reasoning_id: id, delta },
+            TextKind::Message => SessionResponse::Message { message_id: id, delta },
+        });
+    }
+
+    fn close_text(&self, state: &mut State, mut block: OpenText, content: Option<String>) {
+        let complete_content = match content {
+            // It arrived whole.
+            Some(content) if block.text.is_empty() => content,
+            Some(content)
+                if content.len() > block.text.len() && content.starts_with(&block.text) =>
+            {
+                let rest = content[block.text.len()..].to_owned();
+                self.push_delta(&mut block, rest);
+                content
+            }
+            Some(content) if content != block.text => {
+                // Readers have seen the deltas: what they saw is what counts.
+                tracing::debug!(block = block.id, "the agent's deltas differ from its text");
+                block.text
+            }
+            _ => block.text,
+        };
+        let id = block.id;
+        state.closed.insert(BlockId::Text(block.kind, id.clone()));
+        self.log.push(&match block.kind {
+            TextKind::Reasoning => {
+                SessionResponse::EndReasoning { reasoning_id: id, complete_content }
+            }
+            TextKind::Message => SessionResponse::EndMessage { message_id: id, complete_content },
+        });
+    }
+
+    fn open_tool(
+        &self,
+        state: &mut State,
+        call_id: String,
+        parent_tool_call_id: Option<String>,
+        name: String,
+        arguments: Value,
+    ) {
+        let open = state.tools.iter().any(|tool| tool.call_id == call_id);
+        if open || state.was_closed(&BlockId::Tool(call_id.clone())) {
+            return;
+        }
+        self.log.push(&SessionResponse::StartToolExecution {
+            tool_call_id: call_id.clone(),
+            parent_tool_call_id,
+            tool_name: name.clone(),
+            tool_arguments: pretty(&arguments),
+        });
+        state.tools.push(OpenTool { call_id, called: Some(state.called.len()) });
+        state.called.push(CalledTool { name, arguments, succeeded: false });
+    }
+
+    fn close_tool(
+        &self,
+        state: &mut State,
+        tool: OpenTool,
+        outcome: Result<wire::ToolResult, ToolError>,
+    ) {
+        if let Some(called) = tool.called.and_then(|index| state.called.get_mut(index)) {
+            called.succeeded = outcome.is_ok();
+        }
+        state.closed.insert(BlockId::Tool(tool.call_id.clone()));
+        let (result, error) = match outcome {
+            Ok(result) => (Some(result), None),
+            Err(error) => (None, Some(error)),
+        };
+        self.log.push(&SessionResponse::EndToolExecution {
+            tool_call_id: tool.call_id,
+            result,
+            error,
+        });
+    }
+}
+
+impl State {
+    fn was_closed(&self, block: &BlockId) -> bool {
+        self.closed.contains(block) || self.closed_before.contains(block)
+    }
+}
+
+fn pretty(arguments: &Value) -> String {
+    if arguments.is_null() {
+        return String::new();
+    }
+    format!("{arguments:#}")
+}

@@ -1,0 +1,123 @@
+//! The API of sessions and their models. Handlers parse, call the manager, and serialise.
+
+use axum::Json;
+use axum::extract::{Extension, Path, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use engine::session::{SessionError, SessionSummary};
+use wire::{
+    Done, ErrorName, LiveToken, Models, SessionId, SessionInfo, SessionStarted, Sessions, StopReply,
+};
+
+use super::outbox::Outbox;
+use super::text::Text;
+use super::{AppState, error, live};
+
+/// `copilot/models`
+pub(super) async fn list_models(State(state): State<AppState>) -> Json<Models> {
+    Json(state.sessions.models().await)
+}
+
+/// `copilot/session`
+pub(super) async fn list_sessions(State(state): State<AppState>) -> Json<Sessions> {
+    let sessions = state.sessions.list().into_iter().map(session_info).collect();
+    Json(Sessions { sessions })
+}
+
+fn session_info(summary: SessionSummary) -> SessionInfo {
+    SessionInfo {
+        session_id: summary.id,
+        model_id: summary.model,
+        working_directory: summary.working_directory.display().to_string(),
+        busy: summary.busy,
+        queued: u32::try_from(summary.queued).unwrap_or(u32::MAX),
+    }
+}
+
+/// `copilot/session/start/{model-id}`, the working directory in the body
+pub(super) async fn start_session(
+    State(state): State<AppState>,
+    Path(model): Path<String>,
+    Text(working_directory): Text,
+) -> Response {
+    match state.sessions.start(&model, &working_directory).await {
+        Ok(session_id) => Json(SessionStarted { session_id }).into_response(),
+        Err(error) => error::said_no(error.name(), Some(error.to_string())),
+    }
+}
+
+/// `copilot/session/{id}/query`, the prompt in the body
+pub(super) async fn query_session(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+    Text(prompt): Text,
+) -> Response {
+    done(session_id(&id).and_then(|id| state.sessions.query(id, prompt)))
+}
+
+/// `copilot/session/{id}/abort`
+pub(super) async fn abort_session(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+) -> Response {
+    done(session_id(&id).and_then(|id| state.sessions.abort(id)))
+}
+
+/// `copilot/session/{id}/stop`
+pub(super) async fn stop_session(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+) -> Response {
+    let stopped = match session_id(&id) {
+        Ok(id) => state.sessions.stop(id).await,
+        Err(error) => Err(error),
+    };
+    match stopped {
+        Ok(()) => Json(StopReply::default()).into_response(),
+        Err(error) => error::said_no(error.name(), None),
+    }
+}
+
+/// `copilot/session/{id}/live`: one response a call
+pub(super) async fn poll_session(
+    state: State<AppState>,
+    Path(id): Path<String>,
+    outbox: Option<Extension<Outbox>>,
+) -> Response {
+    poll(state, &id, engine::live::ReaderKey::Implicit, outbox).await
+}
+
+/// `copilot/session/{id}/live/{token}`: everything new
+pub(super) async fn poll_session_as(
+    state: State<AppState>,
+    Path((id, token)): Path<(String, String)>,
+    outbox: Option<Extension<Outbox>>,
+) -> Response {
+    match token.parse::<LiveToken>() {
+        Ok(token) => poll(state, &id, token.into(), outbox).await,
+        Err(error) => error::unreadable(StatusCode::BAD_REQUEST, &error.to_string()),
+    }
+}
+
+async fn poll(
+    State(state): State<AppState>,
+    id: &str,
+    reader: engine::live::ReaderKey,
+    outbox: Option<Extension<Outbox>>,
+) -> Response {
+    let Ok(id) = id.parse() else { return error::said_no(ErrorName::SessionNotFound, None) };
+    let polled = state.sessions.poll(id, reader).await;
+    live::answer::<SessionId>(polled, outbox.map(|Extension(outbox)| outbox))
+}
+
+/// An id that can't be one names no session.
+fn session_id(id: &str) -> Result<SessionId, SessionError> {
+    id.parse().map_err(|_| SessionError::SessionNotFound)
+}
+
+fn done(result: Result<(), SessionError>) -> Response {
+    match result {
+        Ok(()) => Json(Done {}).into_response(),
+        Err(error) => error::said_no(error.name(), None),
+    }
+}

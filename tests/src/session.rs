@@ -1,0 +1,141 @@
+//! Sessions as scripts use them.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Response;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::{Reply, TestApp, transcript};
+
+/// A free model that reasons, then answers.
+pub const MODEL: &str = "gpt-5-mini";
+
+/// A path of an id that was never given to a session.
+pub fn unknown_session(action: &str) -> String {
+    format!("/api/copilot/session/session-00000000-0000-4000-8000-000000000000/{action}")
+}
+
+/// True if a call has no answer yet, whatever else is done without waiting for the clock.
+///
+/// Costs a millisecond of virtual time: that passes only when nothing else can happen.
+pub async fn is_pending<F: Future + ?Sized>(call: &mut Pin<&mut F>) -> bool {
+    timeout(Duration::from_millis(1), call).await.is_err()
+}
+
+impl TestApp {
+    /// Starts a session in the default folder.
+    pub async fn start(&self) -> TestSession<'_> {
+        let reply = self.get(&format!("/api/copilot/session/start/{MODEL}")).await.json();
+        let id = reply["sessionId"].as_str().unwrap_or_else(|| panic!("{reply}")).to_owned();
+        TestSession { app: self, id }
+    }
+
+    /// Starts a session and sends it prompts.
+    pub async fn start_with(&self, prompts: &[&str]) -> TestSession<'_> {
+        let session = self.start().await;
+        for prompt in prompts {
+            session.query(prompt).await;
+        }
+        session
+    }
+
+    /// What `copilot/session` lists.
+    pub async fn open_sessions(&self) -> Vec<Value> {
+        let mut reply = self.get("/api/copilot/session").await.json();
+        match reply["sessions"].take() {
+            Value::Array(sessions) => sessions,
+            _ => panic!("{reply}"),
+        }
+    }
+}
+
+/// An open session.
+#[derive(Clone)]
+pub struct TestSession<'a> {
+    app: &'a TestApp,
+    /// Its id.
+    pub id: String,
+}
+
+impl TestSession<'_> {
+    /// The path of an action on it.
+    pub fn path(&self, action: &str) -> String {
+        format!("/api/copilot/session/{}/{action}", self.id)
+    }
+
+    /// Sends a prompt that must be taken.
+    pub async fn query(&self, prompt: &str) {
+        assert_eq!(self.try_query(prompt).await, json!({}), "{prompt}");
+    }
+
+    /// Sends a prompt.
+    pub async fn try_query(&self, prompt: &str) -> Value {
+        self.app.post(&self.path("query"), prompt.to_owned()).await.json()
+    }
+
+    /// Ends its turn.
+    pub async fn abort(&self) -> Value {
+        self.app.get(&self.path("abort")).await.json()
+    }
+
+    /// Ends it.
+    pub async fn stop(&self) -> Value {
+        self.app.get(&self.path("stop")).await.json()
+    }
+
+    /// A live call with a token.
+    pub async fn poll(&self, token: &str) -> Value {
+        Reply::read(self.send_poll(token).await).await.json()
+    }
+
+    /// A live call with a token, whose answer is not read yet.
+    pub async fn send_poll(&self, token: &str) -> Response<Body> {
+        let path = self.path(&format!("live/{token}"));
+        self.app.send("GET", &path, &[], Body::empty()).await
+    }
+
+    /// A live call without a token.
+    pub async fn poll_one(&self) -> Value {
+        self.app.get(&self.path("live")).await.json()
+    }
+
+    /// The responses of a live call with a token, of which there must be some.
+    pub async fn responses(&self, token: &str) -> Vec<Value> {
+        let mut reply = self.poll(token).await;
+        match reply["responses"].take() {
+            Value::Array(responses) => responses,
+            _ => panic!("{reply}"),
+        }
+    }
+
+    /// Reads until one more prompt has been dealt with.
+    pub async fn read_until_idle(&self, token: &str) -> Vec<Value> {
+        self.read_until_idles(token, 1).await
+    }
+
+    /// Reads until so many more prompts have been dealt with, which must be all that were sent.
+    pub async fn read_until_idles(&self, token: &str, times: usize) -> Vec<Value> {
+        let mut seen = Vec::new();
+        while transcript::count(&seen, "onIdle") < times {
+            seen.extend(self.responses(token).await);
+        }
+        assert_eq!(transcript::names(&seen).last().map(String::as_str), Some("onIdle"));
+        seen
+    }
+
+    /// Reads until the session is said to be closed.
+    pub async fn read_to_the_end(&self, token: &str) -> Vec<Value> {
+        let mut seen = Vec::new();
+        loop {
+            let reply = self.poll(token).await;
+            let Value::Array(responses) = &reply["responses"] else {
+                assert_eq!(reply, json!({"error": "SessionClosed"}));
+                return seen;
+            };
+            seen.extend(responses.iter().cloned());
+        }
+    }
+}
