@@ -90,44 +90,46 @@ where
     T: 'static,
 {
     // By itself, GET would answer HEAD by acting.
-    get(handler.clone()).post(handler).head(error::method_not_allowed)
+    let methods = get(handler.clone()).post(handler).head(error::method_not_allowed);
+    methods.layer(no_second_cap())
+}
+
+/// The guard caps every body; a second, smaller cap would only confuse. Only around what takes a
+/// body: each layer around the whole router costs every request some allocations.
+fn no_second_cap() -> DefaultBodyLimit {
+    DefaultBodyLimit::disable()
 }
 
 /// The whole server as a service: API, pages and files behind the guard.
 ///
 /// Reading endpoints take GET, acting ones GET and POST: existing scripts call them so, and the
-/// guard, not the method, keeps other sites out.
+/// guard, not the method, keeps other sites out. Paths are written in full, because a nested
+/// router would rewrite the address of every request.
 pub fn router(state: AppState) -> Router {
-    let api = Router::new()
-        .route("/test", get(server_api::test))
-        .route("/config", get(server_api::config))
-        .route("/token", get(server_api::token))
-        .route("/stop", act(server_api::stop))
-        .route("/copilot/models", get(session_api::list_models))
-        .route("/copilot/session", get(session_api::list_sessions))
-        .route("/copilot/session/start/{*model}", act(session_api::start_session))
-        .route("/copilot/session/{id}/query", act(session_api::query_session))
-        .route("/copilot/session/{id}/abort", act(session_api::abort_session))
-        .route("/copilot/session/{id}/stop", act(session_api::stop_session))
-        .route("/copilot/session/{id}/live", get(session_api::poll_session))
-        .route("/copilot/session/{id}/live/{token}", get(session_api::poll_session_as))
-        // The spelling of the earliest clients.
-        .route("/copilot/session/query/{id}", act(session_api::query_session))
-        .route("/copilot/session/stop/{id}", act(session_api::stop_session))
-        .route("/copilot/session/live/{id}", get(session_api::poll_session))
-        .method_not_allowed_fallback(error::method_not_allowed)
-        .fallback(error::unknown_api_endpoint);
-
     Router::new()
-        // The bare prefix and its slash are API paths too, and have no endpoint.
+        .route("/api/test", get(server_api::test))
+        .route("/api/config", get(server_api::config))
+        .route("/api/token", get(server_api::token))
+        .route("/api/stop", act(server_api::stop))
+        .route("/api/copilot/models", get(session_api::list_models))
+        .route("/api/copilot/session", get(session_api::list_sessions))
+        .route("/api/copilot/session/start/{*model}", act(session_api::start_session))
+        .route("/api/copilot/session/{id}/query", act(session_api::query_session))
+        .route("/api/copilot/session/{id}/abort", act(session_api::abort_session))
+        .route("/api/copilot/session/{id}/stop", act(session_api::stop_session))
+        .route("/api/copilot/session/{id}/live", get(session_api::poll_session))
+        .route("/api/copilot/session/{id}/live/{token}", get(session_api::poll_session_as))
+        // The spelling of the earliest clients.
+        .route("/api/copilot/session/query/{id}", act(session_api::query_session))
+        .route("/api/copilot/session/stop/{id}", act(session_api::stop_session))
+        .route("/api/copilot/session/live/{id}", get(session_api::poll_session))
         .route("/api", any(error::unknown_api_endpoint))
         .route("/api/", any(error::unknown_api_endpoint))
-        .nest("/api", api)
-        .route("/login", get(login::by_url).post(login::by_form))
+        .route("/api/{*other}", any(error::unknown_api_endpoint))
+        .route("/login", get(login::by_url).post(login::by_form).layer(no_second_cap()))
         .merge(pages::routes(&state))
+        .method_not_allowed_fallback(error::method_not_allowed)
         .fallback(pages::file_or_not_found)
-        // The guard caps every body; a second, smaller cap would only confuse.
-        .layer(DefaultBodyLimit::disable())
         .layer(axum::middleware::from_fn_with_state(state.clone(), guard::guard))
         .with_state(state)
 }

@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use http_body_util::Limited;
+use hyper::body::Body as _;
 
 use super::{AppState, error, login, pages};
 use crate::security::{Audience, Refusal};
@@ -17,8 +18,12 @@ pub(super) async fn guard(State(state): State<AppState>, request: Request, next:
     let mut response = match state.policy.judge(&head, audience(head.uri.path())) {
         Ok(()) => {
             // A body without a declared length is cut off when it passes the cap.
-            let cap = usize::try_from(state.policy.max_body_bytes).unwrap_or(usize::MAX);
-            let body = Body::new(Limited::new(body, cap));
+            let body = if body.is_end_stream() {
+                body
+            } else {
+                let cap = usize::try_from(state.policy.max_body_bytes).unwrap_or(usize::MAX);
+                Body::new(Limited::new(body, cap))
+            };
             next.run(Request::from_parts(head, body)).await
         }
         Err(refusal) => {
@@ -62,6 +67,8 @@ const HEADERS: [(HeaderName, &str); 5] = [
 ];
 
 fn add_security_headers(headers: &mut HeaderMap) {
+    // Room for all at once, instead of growing three times.
+    headers.reserve(HEADERS.len() + 2);
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
     }

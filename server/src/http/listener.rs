@@ -21,7 +21,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tower::ServiceExt;
+use tower::Service;
 
 use super::outbox::{Outbox, Watched};
 
@@ -94,8 +94,9 @@ async fn connection(stream: TcpStream, router: Router, lifecycle: Lifecycle) {
     }
 }
 
-async fn answer(router: Router, request: Request) -> axum::response::Response {
-    match router.oneshot(request).await {
+async fn answer(mut router: Router, request: Request) -> axum::response::Response {
+    // Always ready: asking first, as `oneshot` does, would only cost another copy of the router.
+    match router.call(request).await {
         Ok(response) => response,
         Err(never) => match never {},
     }

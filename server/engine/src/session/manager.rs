@@ -44,6 +44,8 @@ pub struct SessionManager {
     live: Arc<LiveRegistry<SessionId, SessionResponse>>,
     sessions: Mutex<HashMap<SessionId, Session>>,
     places: Arc<Semaphore>,
+    /// The same in every session, so there is one.
+    tools: Arc<ToolSet>,
 }
 
 #[derive(Clone)]
@@ -67,6 +69,7 @@ impl SessionManager {
             places: Arc::new(Semaphore::new(settings.max_sessions)),
             live: LiveRegistry::new(live, &lifecycle),
             sessions: Mutex::default(),
+            tools: Arc::new(ToolSet::with_job_tools()),
             catalog,
             settings,
             lifecycle,
@@ -99,7 +102,7 @@ impl SessionManager {
             .start_session(AgentSettings {
                 model: model_id.to_owned(),
                 working_directory: working_directory.clone(),
-                tools: Arc::new(ToolSet::with_job_tools()),
+                tools: self.tools.clone(),
                 events: AgentEvents::new(move |event| reports.report(event)),
             })
             .await
