@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use web_sys::AbortSignal;
 use wire::server::{Refusal, TestReply};
 use wire::{
-    Done, ErrorName, LiveReply, LiveToken, Models, Reply, SessionId, SessionResponse,
+    Done, ErrorName, ErrorReply, LiveReply, LiveToken, Models, SessionId, SessionResponse,
     SessionStarted, Sessions, StopReply, TokenReply,
 };
 
@@ -136,9 +136,10 @@ async fn ask<T: DeserializeOwned>(path: &str, body: &str) -> Result<T, ApiError>
     let request = Request::post(path).header("content-type", "text/plain; charset=utf-8");
     let request = request.body(body).map_err(|error| ApiError::Malformed(error.to_string()))?;
     let response = request.send().await.map_err(|_| ApiError::Unreachable)?;
-    match read(response).await? {
-        Reply::Success(answer) => Ok(answer),
-        Reply::Error(error) => Err(ApiError::Domain { name: error.error, message: error.message }),
+    let text = read_text(response).await?;
+    match serde_json::from_str::<ErrorReply>(&text) {
+        Ok(reply) => Err(ApiError::Domain { name: reply.error, message: reply.message }),
+        Err(_) => parse(&text),
     }
 }
 
@@ -147,6 +148,14 @@ async fn fetch<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, ApiErr
 }
 
 async fn read<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
+    parse(&read_text(response).await?)
+}
+
+fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ApiError> {
+    serde_json::from_str(text).map_err(|error| ApiError::Malformed(error.to_string()))
+}
+
+async fn read_text(response: Response) -> Result<String, ApiError> {
     // A connection that breaks in the middle of an answer is a broken connection.
     let text = response.text().await.map_err(|_| ApiError::Unreachable)?;
     if !response.ok() {
@@ -155,7 +164,7 @@ async fn read<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
         let reason = reason.unwrap_or_else(|| response.status_text());
         return Err(ApiError::Refused { status: response.status(), reason });
     }
-    serde_json::from_str(&text).map_err(|error| ApiError::Malformed(error.to_string()))
+    Ok(text)
 }
 
 /// Percent-encodes what may not stand in a path. A slash may: model ids have them.

@@ -15,8 +15,6 @@ mod session_list;
 pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, SessionId, TaskId};
 pub use live::{LiveEntity, LiveReply};
 pub use model::{ModelInfo, Models, ProviderProblem};
-pub use reply::{
-    Closed, Done, ErrorName, ErrorReply, Reply, SessionStarted, StopReply, TokenReply,
-};
+pub use reply::{Closed, Done, ErrorName, ErrorReply, SessionStarted, StopReply, TokenReply};
 pub use session::{SessionResponse, ToolError, ToolResult};
 pub use session_list::{SessionInfo, Sessions};

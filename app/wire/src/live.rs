@@ -1,13 +1,13 @@
 //! The answers of the live endpoints, one shape for sessions, tasks and jobs.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{ErrorName, ErrorReply, JobId, SessionId, TaskId};
 
 /// What a live call with a token answers.
 ///
-/// A call without a token answers a bare response instead: [`crate::Reply`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A call without a token answers a bare response or an error instead.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum LiveReply<R> {
     /// Everything from the reader's position to the end.
@@ -17,6 +17,25 @@ pub enum LiveReply<R> {
     },
     /// Nothing (yet), and why.
     Error(ErrorReply),
+}
+
+/// Both shapes at once, for the same reason as in `session`: nothing needs to be copied first.
+#[derive(Deserialize)]
+struct AnyReply<R> {
+    responses: Option<Vec<R>>,
+    error: Option<ErrorName>,
+    message: Option<String>,
+}
+
+impl<'de, R: Deserialize<'de>> Deserialize<'de> for LiveReply<R> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let any = AnyReply::deserialize(deserializer)?;
+        match (any.responses, any.error) {
+            (Some(responses), _) => Ok(Self::Responses { responses }),
+            (None, Some(error)) => Ok(Self::Error(ErrorReply { error, message: any.message })),
+            (None, None) => Err(de::Error::custom("neither responses nor an error")),
+        }
+    }
 }
 
 /// Something with live responses: says how its end and its absence are called.

@@ -1,12 +1,12 @@
 //! What happens in a session, as its readers see it.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 /// One response of a session.
 ///
 /// Reasoning, messages and tool executions are *blocks*: each opens before its deltas and closes
 /// once, and the deltas of reasoning and messages, put together, are the `complete_content`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "callback", rename_all_fields = "camelCase")]
 pub enum SessionResponse {
     /// The model begins to reason.
@@ -59,7 +59,7 @@ pub enum SessionResponse {
         /// The block.
         tool_call_id: String,
         /// The call that made this one, if it was not the model itself.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         parent_tool_call_id: Option<String>,
         /// Which tool.
         tool_name: String,
@@ -80,10 +80,10 @@ pub enum SessionResponse {
         /// The block.
         tool_call_id: String,
         /// What it answered.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         result: Option<ToolResult>,
         /// Why it failed.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<ToolError>,
     },
     /// The model begins a turn. One prompt can take several.
@@ -121,6 +121,85 @@ pub enum SessionResponse {
         #[serde(rename = "sessionError")]
         message: String,
     },
+}
+
+/// A response with every field that any of them has. Reading a tagged enum directly would first
+/// copy each response into a generic tree, and bring the code for that into the browser.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AnyResponse {
+    callback: Option<String>,
+    session_error: Option<String>,
+    reasoning_id: Option<String>,
+    message_id: Option<String>,
+    tool_call_id: Option<String>,
+    parent_tool_call_id: Option<String>,
+    tool_name: Option<String>,
+    tool_arguments: Option<String>,
+    turn_id: Option<String>,
+    delta: Option<String>,
+    complete_content: Option<String>,
+    prompt: Option<String>,
+    result: Option<ToolResult>,
+    error: Option<ToolError>,
+}
+
+impl TryFrom<AnyResponse> for SessionResponse {
+    /// What is missing or unknown.
+    type Error = &'static str;
+
+    fn try_from(any: AnyResponse) -> Result<Self, &'static str> {
+        let reasoning_id = any.reasoning_id.ok_or("reasoningId");
+        let message_id = any.message_id.ok_or("messageId");
+        let tool_call_id = any.tool_call_id.ok_or("toolCallId");
+        let turn_id = any.turn_id.ok_or("turnId");
+        let delta = any.delta.ok_or("delta");
+        let complete_content = any.complete_content.ok_or("completeContent");
+        let prompt = any.prompt.ok_or("prompt");
+        let Some(callback) = any.callback else {
+            return Ok(Self::Error { message: any.session_error.ok_or("callback")? });
+        };
+        Ok(match callback.as_str() {
+            "onStartReasoning" => Self::StartReasoning { reasoning_id: reasoning_id? },
+            "onReasoning" => Self::Reasoning { reasoning_id: reasoning_id?, delta: delta? },
+            "onEndReasoning" => Self::EndReasoning {
+                reasoning_id: reasoning_id?,
+                complete_content: complete_content?,
+            },
+            "onStartMessage" => Self::StartMessage { message_id: message_id? },
+            "onMessage" => Self::Message { message_id: message_id?, delta: delta? },
+            "onEndMessage" => {
+                Self::EndMessage { message_id: message_id?, complete_content: complete_content? }
+            }
+            "onStartToolExecution" => Self::StartToolExecution {
+                tool_call_id: tool_call_id?,
+                parent_tool_call_id: any.parent_tool_call_id,
+                tool_name: any.tool_name.ok_or("toolName")?,
+                tool_arguments: any.tool_arguments.ok_or("toolArguments")?,
+            },
+            "onToolExecution" => Self::ToolExecution { tool_call_id: tool_call_id?, delta: delta? },
+            "onEndToolExecution" => Self::EndToolExecution {
+                tool_call_id: tool_call_id?,
+                result: any.result,
+                error: any.error,
+            },
+            "onAgentStart" => Self::AgentStart { turn_id: turn_id? },
+            "onAgentEnd" => Self::AgentEnd { turn_id: turn_id? },
+            "onIdle" => Self::Idle,
+            "onGeneratedUserPrompt" => Self::GeneratedUserPrompt { prompt: prompt? },
+            "onUserPrompt" => Self::UserPrompt { prompt: prompt? },
+            _ => return Err("a known callback"),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for SessionResponse {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let any = AnyResponse::deserialize(deserializer)?;
+        any.try_into().map_err(|missing| {
+            de::Error::custom(format_args!("a session response lacks {missing}"))
+        })
+    }
 }
 
 /// What a tool answered.

@@ -15,6 +15,9 @@ use super::server::Server;
 use super::streams::{live_path, measuring_prompt, start_session};
 
 const SESSIONS: usize = 1_000;
+/// How many of them are there at a time. With all of them at once one would measure how much of
+/// its peak the system's allocator keeps, not what the server does.
+const AT_A_TIME: usize = 100;
 const DELTAS: usize = 200;
 const MILLISECONDS_APART: u32 = 10;
 /// How long the sessions stream before they are stopped: until shortly before their end.
@@ -28,6 +31,11 @@ pub(super) async fn run(server: &Server) -> anyhow::Result<Outcome> {
     let memory_before = server.memory();
     let mut clients = JoinSet::new();
     for index in 0..SESSIONS {
+        if clients.len() == AT_A_TIME
+            && let Some(client) = clients.join_next().await
+        {
+            client??;
+        }
         clients.spawn(use_and_vanish(server.target.clone(), index % 2 == 1));
     }
     while let Some(client) = clients.join_next().await {
