@@ -249,6 +249,8 @@ mod tests {
         assert_eq!((settings.simulated_first_ms, settings.simulated_delta_ms), (5, 20));
         assert_eq!(settings.allowed_hosts, ["portal.lan"]);
         assert_eq!(run(&["--port", "9001"], folder.path()).expect("both").port, 9001);
+        let names = ["--allowed-host", "a.lan", "--allowed-host", "b.lan"];
+        assert_eq!(run(&names, folder.path()).expect("both").allowed_hosts, ["a.lan", "b.lan"]);
     }
 
     #[test]

@@ -23,8 +23,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, FromRef};
+use axum::extract::{DefaultBodyLimit, FromRef, Request};
 use axum::handler::Handler;
+use axum::response::Response;
 use axum::routing::{MethodRouter, any, get};
 use engine::lifecycle::Lifecycle;
 use engine::session::SessionManager;
@@ -100,12 +101,32 @@ fn no_second_cap() -> DefaultBodyLimit {
     DefaultBodyLimit::disable()
 }
 
-/// The whole server as a service: API, pages and files behind the guard.
+/// The whole server: API, pages and files behind the guard. Cheap to clone.
 ///
+/// The guard stands outside the router, not in a layer of it: a layer would copy the matched route
+/// and box one more future for every request.
+#[derive(Clone)]
+pub struct Portal {
+    state: AppState,
+    routes: Router,
+}
+
+impl Portal {
+    /// Everything in its place.
+    pub fn new(state: AppState) -> Self {
+        Self { routes: routes(state.clone()), state }
+    }
+
+    /// Answers a request. Cancel safe: a dropped call is a client that hung up.
+    pub async fn answer(&self, request: Request) -> Response {
+        guard::answer(&self.state, &self.routes, request).await
+    }
+}
+
 /// Reading endpoints take GET, acting ones GET and POST: existing scripts call them so, and the
 /// guard, not the method, keeps other sites out. Paths are written in full, because a nested
 /// router would rewrite the address of every request.
-pub fn router(state: AppState) -> Router {
+fn routes(state: AppState) -> Router {
     Router::new()
         .route("/api/test", get(server_api::test))
         .route("/api/config", get(server_api::config))
@@ -130,6 +151,5 @@ pub fn router(state: AppState) -> Router {
         .merge(pages::routes(&state))
         .method_not_allowed_fallback(error::method_not_allowed)
         .fallback(pages::file_or_not_found)
-        .layer(axum::middleware::from_fn_with_state(state.clone(), guard::guard))
         .with_state(state)
 }

@@ -1,6 +1,6 @@
 //! Copilot Portal's server: HTTP on one side, the engine on the other.
 //!
-//! `main` assembles these parts; tests build [`http::router`] themselves and call it without a
+//! `main` assembles these parts; tests build an [`http::Portal`] themselves and call it without a
 //! socket.
 
 pub mod config;

@@ -18,7 +18,7 @@ use engine::session::{SessionManager, SessionSettings};
 use engine::workspace;
 
 use crate::config::Settings;
-use crate::http::{self, AppState};
+use crate::http::{self, AppState, Portal};
 use crate::security::Policy;
 use crate::security::host::OwnNames;
 use crate::site::Site;
@@ -93,7 +93,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     announce(settings, port)?;
     tracing::info!(%address, port, test = settings.test, "listening");
 
-    http::listener::serve(listener, http::router(state.clone()), &lifecycle).await;
+    http::listener::serve(listener, Portal::new(state.clone()), &lifecycle).await;
     state.stop_sessions().await;
     let left = lifecycle.shutdown(SHUTDOWN_DEADLINE).await;
     if left > 0 {

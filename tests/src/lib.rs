@@ -10,7 +10,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
 use engine::agent::simulated::{Simulated, SimulatedSettings};
@@ -20,12 +19,11 @@ use engine::live::{LiveSettings, LiveShared};
 use engine::session::{SessionManager, SessionSettings};
 use http_body_util::BodyExt;
 use serde_json::Value;
-use server::http::{AppState, Parts, router};
+use server::http::{AppState, Parts, Portal};
 use server::security::Policy;
 use server::security::access::AccessKey;
 use server::security::host::OwnNames;
 use server::site::Site;
-use tower::ServiceExt;
 
 use alias::Alias;
 pub use session::{MODEL, TestSession, is_pending, unknown_session};
@@ -36,7 +34,7 @@ pub const HOST: &str = "localhost:8888";
 /// A server under test. When it is dropped, nothing of it may still be running: a test that leaves
 /// sessions open ends with [`TestApp::finish`].
 pub struct TestApp {
-    router: Router,
+    portal: Portal,
     sessions: Arc<SessionManager>,
     lifecycle: Lifecycle,
     /// What runs in a server without any session.
@@ -123,7 +121,7 @@ impl TestApp {
             site: Site::find().expect("a site folder, be it empty"),
         });
         let idle = lifecycle.running();
-        Self { router: router(state), sessions, lifecycle, idle }
+        Self { portal: Portal::new(state), sessions, lifecycle, idle }
     }
 
     /// Stops all sessions and the server, and asserts that nothing is left of them.
@@ -190,7 +188,7 @@ impl TestApp {
             request = request.header(*name, *value);
         }
         let request = request.body(body).expect("a well-formed request");
-        self.router.clone().oneshot(request).await.expect("the router never fails")
+        self.portal.answer(request).await
     }
 }
 

@@ -1,19 +1,20 @@
-//! The middleware in front of everything: asks the policy, caps the body, sets security headers.
+//! What stands in front of everything: asks the policy, caps the body, sets security headers.
 
+use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use axum::middleware::Next;
 use axum::response::Response;
 use http_body_util::Limited;
 use hyper::body::Body as _;
+use tower::Service;
 
 use super::{AppState, error, login, pages};
 use crate::security::{Audience, Refusal};
 use crate::site::PACKAGE_PATH;
 
 /// Lets a request through to the router, or answers in its place.
-pub(super) async fn guard(State(state): State<AppState>, request: Request, next: Next) -> Response {
+pub(super) async fn answer(state: &AppState, routes: &Router, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let mut response = match state.policy.judge(&head, audience(head.uri.path())) {
         Ok(()) => {
@@ -24,12 +25,16 @@ pub(super) async fn guard(State(state): State<AppState>, request: Request, next:
                 let cap = usize::try_from(state.policy.max_body_bytes).unwrap_or(usize::MAX);
                 Body::new(Limited::new(body, cap))
             };
-            next.run(Request::from_parts(head, body)).await
+            // Always ready: asking first would only cost another copy of the router.
+            match routes.clone().call(Request::from_parts(head, body)).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            }
         }
         Err(refusal) => {
             tracing::debug!(method = %head.method, path = head.uri.path(), %refusal, "refused");
             if refusal == Refusal::Credentials && wants_page(&head.method, &head.headers) {
-                login::form(&state, login::Hint::First)
+                login::form(state, login::Hint::First)
             } else {
                 error::refused(&refusal)
             }

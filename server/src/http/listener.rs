@@ -12,7 +12,6 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use engine::lifecycle::Lifecycle;
@@ -21,8 +20,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tower::Service;
 
+use super::Portal;
 use super::outbox::{Outbox, Watched};
 
 /// A client that sends no complete request head for so long is let go. This is also how long an
@@ -45,7 +44,7 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Serves until the shutdown begins, then returns at once; `lifecycle` waits for what still runs.
-pub async fn serve(listener: TcpListener, router: Router, lifecycle: &Lifecycle) {
+pub async fn serve(listener: TcpListener, portal: Portal, lifecycle: &Lifecycle) {
     loop {
         let accepted = tokio::select! {
             () = lifecycle.ending() => return,
@@ -53,7 +52,7 @@ pub async fn serve(listener: TcpListener, router: Router, lifecycle: &Lifecycle)
         };
         match accepted {
             Ok((stream, _)) => {
-                lifecycle.spawn(connection(stream, router.clone(), lifecycle.clone()));
+                lifecycle.spawn(connection(stream, portal.clone(), lifecycle.clone()));
             }
             Err(error) if is_about_one_connection(&error) => {}
             Err(error) => {
@@ -64,24 +63,27 @@ pub async fn serve(listener: TcpListener, router: Router, lifecycle: &Lifecycle)
     }
 }
 
-async fn connection(stream: TcpStream, router: Router, lifecycle: Lifecycle) {
+async fn connection(stream: TcpStream, portal: Portal, lifecycle: Lifecycle) {
     // Small answers must not wait for the next packet; without it we are merely slower.
     let _ = stream.set_nodelay(true);
     let outbox = Outbox::default();
     let io = Watched::new(TokioIo::new(stream), outbox.clone());
     let service = service_fn(move |request: Request<Incoming>| {
-        let router = router.clone();
+        let portal = portal.clone();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(outbox.clone());
-        async move { Ok::<_, Infallible>(answer(router, request).await) }
+        async move { Ok::<_, Infallible>(portal.answer(request).await) }
     });
     let mut connection = pin!(
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_DEADLINE)
+            // Answers are small: one buffer is cheaper to write than a list of them.
+            .writev(false)
             .serve_connection(io, service)
     );
     let result = tokio::select! {
+        biased;
         result = connection.as_mut() => result,
         () = lifecycle.ending() => {
             connection.as_mut().graceful_shutdown();
@@ -91,14 +93,6 @@ async fn connection(stream: TcpStream, router: Router, lifecycle: Lifecycle) {
     if let Err(error) = result {
         // Clients hang up, time out and send garbage: their business, not worth a warning.
         tracing::debug!(%error, "connection ended early");
-    }
-}
-
-async fn answer(mut router: Router, request: Request) -> axum::response::Response {
-    // Always ready: asking first, as `oneshot` does, would only cost another copy of the router.
-    match router.call(request).await {
-        Ok(response) => response,
-        Err(never) => match never {},
     }
 }
 
