@@ -10,6 +10,8 @@
 //! a new token and reads the history from its beginning: nothing is missed, and the sink, which is
 //! told to rewind, shows nothing twice.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Duration;
 
 use leptos::leptos_dom::helpers::set_timeout;
@@ -34,6 +36,10 @@ pub(crate) enum Connection {
     /// There is no such session, or not any more.
     NotFound,
 }
+
+/// A first call that is not answered by then has no history to bring: the session is new, and
+/// its reader need not wait for something to happen in it.
+const QUIET: Duration = Duration::from_millis(250);
 
 /// What the loop tells.
 pub(crate) enum Event {
@@ -76,6 +82,7 @@ pub(crate) fn follow_session(id: SessionId, sink: impl Fn(Event) + 'static) {
     let signal = controller.signal();
     let controller = send_wrapper::SendWrapper::new(controller);
     on_cleanup(move || controller.abort());
+    let sink: Rc<dyn Fn(Event)> = Rc::new(sink);
     spawn_local(async move {
         let mut failures = 0;
         loop {
@@ -102,7 +109,7 @@ pub(crate) fn follow_session(id: SessionId, sink: impl Fn(Event) + 'static) {
 async fn read_from_start(
     id: SessionId,
     signal: &AbortSignal,
-    sink: &impl Fn(Event),
+    sink: &Rc<dyn Fn(Event)>,
     failures: &mut u32,
 ) -> Next {
     let token: LiveToken = match api::token().await {
@@ -110,8 +117,10 @@ async fn read_from_start(
         Err(error) => return Next::Retry(error),
     };
     sink(Event::Rewind);
+    let answered = say_live_when_quiet(sink, signal);
     loop {
         let reply = api::follow_session(id, &token, signal).await;
+        answered.set(true);
         if signal.aborted() {
             return Next::Continue;
         }
@@ -129,6 +138,21 @@ async fn read_from_start(
         *failures = 0;
         sink(Event::Connection(Connection::Live));
     }
+}
+
+/// Counts as connected unless the cell that it returns is set before [`QUIET`] is over.
+fn say_live_when_quiet(sink: &Rc<dyn Fn(Event)>, signal: &AbortSignal) -> Rc<Cell<bool>> {
+    let answered = Rc::new(Cell::new(false));
+    let (sink, signal, seen) = (sink.clone(), signal.clone(), answered.clone());
+    set_timeout(
+        move || {
+            if !seen.get() && !signal.aborted() {
+                sink(Event::Connection(Connection::Live));
+            }
+        },
+        QUIET,
+    );
+    answered
 }
 
 async fn sleep(duration: Duration) {

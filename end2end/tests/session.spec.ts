@@ -19,6 +19,13 @@ test("a turn shows its prompt, reasoning, tools and message", async ({ page }) =
   await expect(session.awaiting).toHaveCSS("display", "none");
 });
 
+test("a new session takes a prompt at once", async ({ page, open }) => {
+  await open("/");
+  await page.locator("#start-button").click();
+  // Less than a call waits for something to happen.
+  await expect(page.locator("#send-button")).toBeEnabled({ timeout: 3_000 });
+});
+
 test("what is said stays open, the rest folds, each by itself", async ({ page }) => {
   const session = await SessionPage.start(page);
   await session.talk("Think about folding, then say done.");
