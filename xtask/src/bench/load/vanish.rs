@@ -15,8 +15,8 @@ use super::server::Server;
 use super::streams::{live_path, measuring_prompt, start_session};
 
 const SESSIONS: usize = 1_000;
-/// How many of them are there at a time. With all of them at once one would measure how much of
-/// its peak the system's allocator keeps, not what the server does.
+/// How many of them are there at a time. With all of them at once some 46 MB stayed, probably what
+/// the system's allocator keeps of the higher peak: more waves did not add to it.
 const AT_A_TIME: usize = 100;
 const DELTAS: usize = 200;
 const MILLISECONDS_APART: u32 = 10;
