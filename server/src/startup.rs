@@ -16,6 +16,8 @@ use engine::lifecycle::Lifecycle;
 use engine::live::{LiveSettings, LiveShared};
 use engine::session::{SessionManager, SessionSettings};
 use engine::workspace;
+#[cfg(unix)]
+use tokio::signal::unix;
 
 use crate::config::Settings;
 use crate::http::{self, AppState, Portal};
@@ -144,22 +146,29 @@ fn announce(settings: &Settings, port: u16) -> io::Result<()> {
 }
 
 /// Ctrl-C and SIGTERM begin the shutdown; a second Ctrl-C ends at once.
+///
+/// Both are listened to when this returns. Whoever reads the start-up lines may send one at once,
+/// and until then a signal ends the process without any order.
 fn watch_signals(lifecycle: &Lifecycle) -> io::Result<()> {
     let lifecycle = lifecycle.clone();
     #[cfg(unix)]
-    let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
+    let mut interrupt = unix::signal(unix::SignalKind::interrupt())?;
+    #[cfg(unix)]
+    let mut terminate = unix::signal(unix::SignalKind::terminate())?;
+    #[cfg(windows)]
+    let mut interrupt = tokio::signal::windows::ctrl_c()?;
     // Not tracked by the lifecycle: it must outlive the beginning of the shutdown.
     tokio::spawn(async move {
         #[cfg(unix)]
         let terminated = terminate.recv();
-        #[cfg(not(unix))]
+        #[cfg(windows)]
         let terminated = std::future::pending::<Option<()>>();
         tokio::select! {
-            _ = tokio::signal::ctrl_c() => tracing::info!("Ctrl-C: stopping, once more to end at once"),
+            _ = interrupt.recv() => tracing::info!("Ctrl-C: stopping, once more to end at once"),
             _ = terminated => tracing::info!("terminated: stopping"),
         }
         lifecycle.begin_shutdown();
-        if tokio::signal::ctrl_c().await.is_ok() {
+        if interrupt.recv().await.is_some() {
             std::process::exit(EXIT_INTERRUPTED);
         }
     });
