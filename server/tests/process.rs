@@ -16,6 +16,11 @@ fn signal(server: &Running, name: &str) {
     assert!(status.success());
 }
 
+/// A call that stays pending: its body never comes.
+#[cfg(unix)]
+const CALL_WITHOUT_ITS_BODY: &str = "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\
+     Content-Type: application/x-www-form-urlencoded\r\n\r\n";
+
 #[test]
 fn api_stop_ends_the_process_with_0() {
     let server = Running::start(&["--port", "0"]);
@@ -39,10 +44,7 @@ fn sigterm_and_ctrl_c_end_the_process_with_0() {
 fn pending_calls_do_not_hold_up_the_end() {
     let server = Running::start(&["--port", "0"]);
     // A call whose body never comes, an unfinished head, and an idle connection.
-    let pending = server.send(
-        "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\
-         Content-Type: application/x-www-form-urlencoded\r\n\r\n",
-    );
+    let pending = server.send(CALL_WITHOUT_ITS_BODY);
     let unfinished = server.send("GET /api/test HTTP/1.1\r\nHost: lo");
     let mut idle = server.send("GET /api/test HTTP/1.1\r\nHost: localhost\r\n\r\n");
     let mut status = [0; 12];
@@ -58,10 +60,7 @@ fn pending_calls_do_not_hold_up_the_end() {
 #[test]
 fn a_second_ctrl_c_ends_at_once() {
     let server = Running::start(&["--port", "0"]);
-    let pending = server.send(
-        "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\
-         Content-Type: application/x-www-form-urlencoded\r\n\r\n",
-    );
+    let pending = server.send(CALL_WITHOUT_ITS_BODY);
     // An answer on another connection tells that the pending call has been taken, too.
     assert!(server.get("/api/test").starts_with("HTTP/1.1 200"));
     signal(&server, "-INT");

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Extension, Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use engine::live::ReaderKey;
 use engine::session::{SessionError, SessionSummary};
 use wire::{
     Done, ErrorName, LiveToken, Models, SessionId, SessionInfo, SessionStarted, Sessions, StopReply,
@@ -84,7 +85,7 @@ pub(super) async fn poll_session(
     Path(id): Path<String>,
     outbox: Option<Extension<Outbox>>,
 ) -> Response {
-    poll(state, &id, engine::live::ReaderKey::Implicit, outbox).await
+    poll(state, &id, ReaderKey::Implicit, outbox).await
 }
 
 /// `copilot/session/{id}/live/{token}`: everything new
@@ -102,7 +103,7 @@ pub(super) async fn poll_session_as(
 async fn poll(
     State(state): State<AppState>,
     id: &str,
-    reader: engine::live::ReaderKey,
+    reader: ReaderKey,
     outbox: Option<Extension<Outbox>>,
 ) -> Response {
     let Ok(id) = id.parse() else { return error::said_no(ErrorName::SessionNotFound, None) };
