@@ -4,6 +4,7 @@
 //! browser share. Pure: no I/O, no clock, and (without the feature `generate`) no randomness, so
 //! that it compiles for the browser as it is.
 
+pub mod entry;
 mod id;
 mod live;
 mod model;
@@ -11,6 +12,7 @@ mod reply;
 pub mod server;
 mod session;
 mod session_list;
+mod task;
 
 pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, SessionId, TaskId};
 pub use live::{LiveEntity, LiveReply};
@@ -18,3 +20,4 @@ pub use model::{ModelInfo, Models, ProviderProblem};
 pub use reply::{Closed, Done, ErrorName, ErrorReply, SessionStarted, StopReply, TokenReply};
 pub use session::{SessionResponse, ToolError, ToolResult};
 pub use session_list::{SessionInfo, Sessions};
+pub use task::{TaskInfo, TaskResponse, TaskStarted, Tasks};

@@ -26,10 +26,7 @@ use tokio_util::sync::CancellationToken;
 use wire::{ModelInfo, ToolError, ToolResult};
 
 pub use catalog::Catalog;
-pub use tools::{
-    DuplicateTool, JOB_BOOLEAN_FALSE, JOB_BOOLEAN_TRUE, JOB_PREPARE_DOCUMENT,
-    JOB_PREREQUISITE_FAILED, JOB_TOOLS, Tool, ToolCall, ToolHandler, ToolSet,
-};
+pub use tools::{DuplicateTool, Tool, ToolCall, ToolHandler, ToolSet};
 
 /// A provider of models.
 #[async_trait]

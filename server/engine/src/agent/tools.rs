@@ -5,20 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use wire::entry::JOB_TOOLS;
 use wire::{ToolError, ToolResult};
-
-/// Reports a document: the first line of its argument.
-pub const JOB_PREPARE_DOCUMENT: &str = "job_prepare_document";
-/// Says that a condition holds, and why.
-pub const JOB_BOOLEAN_TRUE: &str = "job_boolean_true";
-/// Says that a condition does not hold, and why.
-pub const JOB_BOOLEAN_FALSE: &str = "job_boolean_false";
-/// Says that a task cannot be begun, and why.
-pub const JOB_PREREQUISITE_FAILED: &str = "job_prerequisite_failed";
-
-/// The tools by which a model answers to the task engine.
-pub const JOB_TOOLS: [&str; 4] =
-    [JOB_PREPARE_DOCUMENT, JOB_BOOLEAN_TRUE, JOB_BOOLEAN_FALSE, JOB_PREREQUISITE_FAILED];
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,6 +132,8 @@ impl ToolHandler for EchoArgument {
 
 #[cfg(test)]
 mod tests {
+    use wire::entry::JOB_BOOLEAN_TRUE;
+
     use super::*;
 
     async fn call(name: &str, arguments: Value) -> Result<String, String> {
