@@ -2,11 +2,12 @@
 //!
 //! ```text
 //!  socket ─► listener ─► guard (security, headers) ─► router ─┬─► /api/…  server_api …
-//!                                                             │         session_api, live
+//!                                                             │         session_api, task_api, live
 //!                                                             ├─► pages   (Leptos)
 //!                                                             └─► files   (site), else 404
 //! ```
 
+mod entry_api;
 mod error;
 mod guard;
 pub mod listener;
@@ -16,6 +17,7 @@ mod outbox;
 mod pages;
 mod server_api;
 mod session_api;
+mod task_api;
 mod text;
 
 use std::path::PathBuf;
@@ -27,8 +29,10 @@ use axum::extract::{DefaultBodyLimit, FromRef, Request};
 use axum::handler::Handler;
 use axum::response::Response;
 use axum::routing::{MethodRouter, any, get};
+use engine::entry::EntryStore;
 use engine::lifecycle::Lifecycle;
 use engine::session::SessionManager;
+use engine::task::TaskManager;
 use leptos::config::LeptosOptions;
 
 use crate::security::Policy;
@@ -45,6 +49,12 @@ pub struct Parts {
     pub policy: Policy,
     /// All sessions.
     pub sessions: Arc<SessionManager>,
+    /// The entry that is installed.
+    pub entries: Arc<EntryStore>,
+    /// All tasks.
+    pub tasks: Arc<TaskManager>,
+    /// From where entries may be installed by request; `None` if they may not.
+    pub test_folder: Option<PathBuf>,
     /// What `api/config` tells.
     pub repo_root: PathBuf,
     /// The built browser half.
@@ -61,10 +71,14 @@ impl AppState {
         Self(Arc::new(parts))
     }
 
-    /// Ends all sessions, but does not wait for an agent that hangs.
-    pub async fn stop_sessions(&self) {
-        let stopped = tokio::time::timeout(STOP_DEADLINE, self.sessions.stop_all()).await;
-        if stopped.is_err() {
+    /// Ends all tasks and sessions, but does not wait for an agent that hangs.
+    pub async fn stop_work(&self) {
+        let stop = async {
+            // First, or they would replace the sessions that end.
+            self.tasks.stop_all().await;
+            self.sessions.stop_all().await;
+        };
+        if tokio::time::timeout(STOP_DEADLINE, stop).await.is_err() {
             tracing::warn!("not all sessions ended in time");
         }
     }
@@ -127,7 +141,12 @@ impl Portal {
 /// guard, not the method, keeps other sites out. Paths are written in full, because a nested
 /// router would rewrite the address of every request.
 fn routes(state: AppState) -> Router {
-    Router::new()
+    let mut routes = Router::new();
+    if state.test_folder.is_some() {
+        let install = act(entry_api::install_jobs_entry);
+        routes = routes.route("/api/copilot/test/installJobsEntry", install);
+    }
+    routes
         .route("/api/test", get(server_api::test))
         .route("/api/config", get(server_api::config))
         .route("/api/token", get(server_api::token))
@@ -144,6 +163,11 @@ fn routes(state: AppState) -> Router {
         .route("/api/copilot/session/query/{id}", act(session_api::query_session))
         .route("/api/copilot/session/stop/{id}", act(session_api::stop_session))
         .route("/api/copilot/session/live/{id}", get(session_api::poll_session))
+        .route("/api/copilot/task", get(task_api::list_tasks))
+        .route("/api/copilot/task/start/{name}/session/{id}", act(task_api::start_task))
+        .route("/api/copilot/task/{id}/stop", act(task_api::stop_task))
+        .route("/api/copilot/task/{id}/live", get(task_api::poll_task))
+        .route("/api/copilot/task/{id}/live/{token}", get(task_api::poll_task_as))
         .route("/api", any(error::unknown_api_endpoint))
         .route("/api/", any(error::unknown_api_endpoint))
         .route("/api/{*other}", any(error::unknown_api_endpoint))

@@ -12,9 +12,11 @@ use std::time::Duration;
 
 use engine::agent::simulated::{Simulated, SimulatedSettings};
 use engine::agent::{AgentBackend, Catalog};
+use engine::entry::{EntryStore, InstallError};
 use engine::lifecycle::Lifecycle;
 use engine::live::{LiveSettings, LiveShared};
 use engine::session::{SessionManager, SessionSettings};
+use engine::task::TaskManager;
 use engine::workspace;
 #[cfg(unix)]
 use tokio::signal::unix;
@@ -54,6 +56,9 @@ pub enum StartError {
     /// The site is missing or broken.
     #[error(transparent)]
     Site(#[from] crate::site::SiteError),
+    /// The entry can't be used.
+    #[error("the entry was not installed: {0}")]
+    Entry(#[from] InstallError),
     /// The system refused something that always works.
     #[error(transparent)]
     System(#[from] io::Error),
@@ -80,6 +85,10 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     raise_file_limit();
     let lifecycle = Lifecycle::new();
     let repo_root = workspace::repo_root(working_directory);
+    let live = if settings.test { LiveSettings::for_tests() } else { LiveSettings::default() };
+    let live = LiveShared::new(live);
+    let sessions = start_sessions(settings, &repo_root, live.clone(), &lifecycle);
+    let entries = install_entry(settings, &sessions).await?;
     let state = AppState::new(http::Parts {
         lifecycle: lifecycle.clone(),
         policy: Policy {
@@ -87,7 +96,10 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
             access_key: settings.access_key.clone(),
             max_body_bytes: settings.max_body_bytes,
         },
-        sessions: start_sessions(settings, &repo_root, &lifecycle),
+        tasks: TaskManager::new(sessions.clone(), live, lifecycle.clone()),
+        sessions,
+        entries,
+        test_folder: settings.test.then(|| settings.test_folder.clone()),
         repo_root,
         site,
     });
@@ -96,7 +108,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     tracing::info!(%address, port, test = settings.test, "listening");
 
     http::listener::serve(listener, Portal::new(state.clone()), &lifecycle).await;
-    state.stop_sessions().await;
+    state.stop_work().await;
     let left = lifecycle.shutdown(SHUTDOWN_DEADLINE).await;
     if left > 0 {
         tracing::warn!(left, "cut off what did not end in time");
@@ -109,6 +121,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
 fn start_sessions(
     settings: &Settings,
     repo_root: &Path,
+    live: Arc<LiveShared>,
     lifecycle: &Lifecycle,
 ) -> Arc<SessionManager> {
     let simulated = Simulated::new(SimulatedSettings {
@@ -116,11 +129,24 @@ fn start_sessions(
         delta: Duration::from_millis(settings.simulated_delta_ms),
         test_models: settings.test,
     });
-    let live = if settings.test { LiveSettings::for_tests() } else { LiveSettings::default() };
     let sessions =
         SessionSettings { max_sessions: settings.max_sessions, ..SessionSettings::new(repo_root) };
     let catalog = Catalog::new([Arc::new(simulated) as Arc<dyn AgentBackend>]);
-    SessionManager::new(catalog, sessions, LiveShared::new(live), lifecycle.clone())
+    SessionManager::new(catalog, sessions, live, lifecycle.clone())
+}
+
+/// The operator's entry, else the sample. In test mode none: tests install their own.
+async fn install_entry(
+    settings: &Settings,
+    sessions: &SessionManager,
+) -> Result<Arc<EntryStore>, StartError> {
+    let entries = EntryStore::new();
+    match &settings.entry {
+        Some(file) => entries.install_file(file, sessions).await?,
+        None if settings.test => {}
+        None => entries.install_sample(sessions).await?,
+    }
+    Ok(entries)
 }
 
 /// Every waiting reader holds a file handle, and the usual limit is for programs with few.

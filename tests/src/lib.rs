@@ -6,7 +6,7 @@ mod alias;
 mod session;
 pub mod transcript;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,9 +14,11 @@ use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
 use engine::agent::simulated::{Simulated, SimulatedSettings};
 use engine::agent::{AgentBackend, Catalog};
+use engine::entry::EntryStore;
 use engine::lifecycle::Lifecycle;
 use engine::live::{LiveSettings, LiveShared};
 use engine::session::{SessionManager, SessionSettings};
+use engine::task::TaskManager;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use server::http::{AppState, Parts, Portal};
@@ -36,6 +38,7 @@ pub const HOST: &str = "localhost:8888";
 pub struct TestApp {
     portal: Portal,
     sessions: Arc<SessionManager>,
+    tasks: Arc<TaskManager>,
     lifecycle: Lifecycle,
     /// What runs in a server without any session.
     idle: usize,
@@ -64,6 +67,8 @@ pub struct Options {
     pub further_models: &'static [&'static str],
     /// Where it was started.
     pub repo_root: &'static str,
+    /// From where entries may be installed by request.
+    pub test_folder: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -79,6 +84,7 @@ impl Default for Options {
             test_models: true,
             further_models: &[],
             repo_root: "/src/project",
+            test_folder: None,
         }
     }
 }
@@ -99,6 +105,7 @@ impl TestApp {
         };
         let backends: [Arc<dyn AgentBackend>; 2] =
             [Arc::new(Simulated::new(simulated)), Arc::new(Alias::new(options.further_models))];
+        let live = LiveShared::new(options.live);
         let sessions = SessionManager::new(
             Catalog::new(backends),
             SessionSettings {
@@ -106,9 +113,10 @@ impl TestApp {
                 max_queries: options.max_queries,
                 ..SessionSettings::new("/")
             },
-            LiveShared::new(options.live),
+            live.clone(),
             lifecycle.clone(),
         );
+        let tasks = TaskManager::new(sessions.clone(), live, lifecycle.clone());
         let state = AppState::new(Parts {
             lifecycle: lifecycle.clone(),
             policy: Policy {
@@ -117,15 +125,19 @@ impl TestApp {
                 max_body_bytes: options.max_body_bytes,
             },
             sessions: sessions.clone(),
+            entries: EntryStore::new(),
+            tasks: tasks.clone(),
+            test_folder: options.test_folder,
             repo_root: Path::new(options.repo_root).to_path_buf(),
             site: Site::find().expect("a site folder, be it empty"),
         });
         let idle = lifecycle.running();
-        Self { portal: Portal::new(state), sessions, lifecycle, idle }
+        Self { portal: Portal::new(state), sessions, tasks, lifecycle, idle }
     }
 
     /// Stops all sessions and the server, and asserts that nothing is left of them.
     pub async fn finish(&self) {
+        self.tasks.stop_all().await;
         self.sessions.stop_all().await;
         self.assert_ends().await;
     }

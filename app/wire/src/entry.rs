@@ -5,6 +5,8 @@
 //! engine runs it, the schema for editors is generated from it.
 
 mod prompt;
+mod stub;
+pub use stub::*;
 
 use indexmap::IndexMap;
 use serde::Serialize;

@@ -19,6 +19,30 @@ pub struct ConfigReply {
     pub version: String,
 }
 
+/// The answer to `copilot/test/installJobsEntry`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InstallReply {
+    /// What became of it.
+    pub result: InstallResult,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What became of an entry that was to be installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum InstallResult {
+    /// It is installed.
+    #[serde(rename = "OK")]
+    Ok,
+    /// The file may not be read, can't be, or is not JSON.
+    InvalidatePath,
+    /// The entry breaks rules.
+    InvalidateEntry,
+    /// A session is running, or a model is unknown.
+    Rejected,
+}
+
 /// The answer to a request that never reached the domain, with an HTTP status of 4xx.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use crate::entry::Entry;
 use crate::{SessionId, TaskId};
 
 /// The answer of `task`.
@@ -9,6 +10,16 @@ use crate::{SessionId, TaskId};
 pub struct Tasks {
     /// In the order of the entry.
     pub tasks: Vec<TaskInfo>,
+}
+
+impl From<&Entry> for Tasks {
+    fn from(entry: &Entry) -> Self {
+        let tasks = entry.tasks.iter().map(|(name, task)| TaskInfo {
+            name: name.clone(),
+            require_user_input: task.require_user_input,
+        });
+        Self { tasks: tasks.collect() }
+    }
 }
 
 /// A task that can be started.

@@ -3,11 +3,15 @@
 //! - [`live`]: the responses of a session, task or job, and those who read them.
 //! - [`agent`]: what runs a model, and the models that are always there.
 //! - [`session`]: a conversation with an agent.
+//! - [`entry`]: the tasks and jobs that are installed.
+//! - [`task`]: a prompt with conditions, in sessions of its own or a borrowed one.
 //! - [`lifecycle`]: who owns the futures in the background.
 //! - [`workspace`]: which folder the portal works in.
 
 pub mod agent;
+pub mod entry;
 pub mod lifecycle;
 pub mod live;
 pub mod session;
+pub mod task;
 pub mod workspace;

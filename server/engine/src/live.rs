@@ -50,6 +50,7 @@ pub use entry::{BlockRef, LiveEntry, Part};
 pub use log::LiveLog;
 pub use pace::{Pace, PaceSettings};
 pub use registry::LiveRegistry;
+pub(crate) use registry::shrink;
 
 /// Who reads: a token, or the one reader that needs none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -2,26 +2,49 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::str::FromStr;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
-use axum::http::{HeaderValue, header};
+use axum::extract::Extension;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use engine::live::{Delivery, PollError, Receipt};
+use engine::live::{Delivery, PollError, ReaderKey, Receipt};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use wire::LiveEntity;
+use wire::{LiveEntity, LiveToken};
 
 use super::error;
 use super::outbox::Outbox;
 
-/// Turns what a poll brought into an answer whose receipt is kept until it is written.
-pub(super) fn answer<Id: LiveEntity>(
-    polled: Result<Delivery, PollError>,
-    outbox: Option<Outbox>,
+/// The connection that a call came on; none in tests without a socket.
+pub(super) type Connection = Option<Extension<Outbox>>;
+
+/// A live call with a token in its path.
+pub(super) async fn poll_as<Id: LiveEntity + FromStr>(
+    id: &str,
+    token: &str,
+    connection: Connection,
+    wait: impl AsyncFnOnce(Id, ReaderKey) -> Result<Delivery, PollError>,
 ) -> Response {
-    match polled {
+    match token.parse::<LiveToken>() {
+        Ok(token) => poll(id, token.into(), connection, wait).await,
+        Err(error) => error::unreadable(StatusCode::BAD_REQUEST, &error.to_string()),
+    }
+}
+
+/// A live call: waits, and keeps the receipt of the answer until it is written.
+pub(super) async fn poll<Id: LiveEntity + FromStr>(
+    id: &str,
+    reader: ReaderKey,
+    connection: Connection,
+    wait: impl AsyncFnOnce(Id, ReaderKey) -> Result<Delivery, PollError>,
+) -> Response {
+    // What can't be an id names nothing.
+    let Ok(id) = id.parse() else { return error::said_no(Id::NOT_FOUND, None) };
+    match wait(id, reader).await {
         Ok(delivery) => {
             let (json, receipt) = delivery.into_json(Id::CLOSED);
+            let outbox = connection.map(|Extension(outbox)| outbox);
             let body = DeliveredBody { json: Some(json.into()), receipt: Some(receipt), outbox };
             let mut response = Response::new(Body::new(body));
             let json = HeaderValue::from_static("application/json");

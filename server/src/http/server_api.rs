@@ -30,11 +30,11 @@ pub(super) async fn token() -> Json<TokenReply> {
     Json(TokenReply { token: LiveToken::generate() })
 }
 
-/// `api/stop`: all sessions first, so that their readers hear of the end; the answer itself still
+/// `api/stop`: all work first, so that their readers hear of the end; the answer itself still
 /// goes out, because the shutdown lets running calls finish.
 pub(super) async fn stop(State(state): State<AppState>) -> Json<Done> {
     tracing::info!("api/stop: stopping");
-    state.stop_sessions().await;
+    state.stop_work().await;
     state.lifecycle.begin_shutdown();
     Json(Done {})
 }

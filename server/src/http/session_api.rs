@@ -1,18 +1,15 @@
 //! The API of sessions and their models. Handlers parse, call the manager, and serialise.
 
 use axum::Json;
-use axum::extract::{Extension, Path, State};
-use axum::http::StatusCode;
+use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use engine::live::ReaderKey;
 use engine::session::{SessionError, SessionSummary};
-use wire::{
-    Done, ErrorName, LiveToken, Models, SessionId, SessionInfo, SessionStarted, Sessions, StopReply,
-};
+use wire::{Done, Models, SessionId, SessionInfo, SessionStarted, Sessions, StopReply};
 
-use super::outbox::Outbox;
+use super::live::{self, Connection};
 use super::text::Text;
-use super::{AppState, error, live};
+use super::{AppState, error};
 
 /// `copilot/models`
 pub(super) async fn list_models(State(state): State<AppState>) -> Json<Models> {
@@ -81,34 +78,21 @@ pub(super) async fn stop_session(
 
 /// `copilot/session/{id}/live`: one response a call
 pub(super) async fn poll_session(
-    state: State<AppState>,
+    State(state): State<AppState>,
     Path(id): Path<String>,
-    outbox: Option<Extension<Outbox>>,
+    connection: Connection,
 ) -> Response {
-    poll(state, &id, ReaderKey::Implicit, outbox).await
+    live::poll(&id, ReaderKey::Implicit, connection, |id, reader| state.sessions.poll(id, reader))
+        .await
 }
 
 /// `copilot/session/{id}/live/{token}`: everything new
 pub(super) async fn poll_session_as(
-    state: State<AppState>,
-    Path((id, token)): Path<(String, String)>,
-    outbox: Option<Extension<Outbox>>,
-) -> Response {
-    match token.parse::<LiveToken>() {
-        Ok(token) => poll(state, &id, token.into(), outbox).await,
-        Err(error) => error::unreadable(StatusCode::BAD_REQUEST, &error.to_string()),
-    }
-}
-
-async fn poll(
     State(state): State<AppState>,
-    id: &str,
-    reader: ReaderKey,
-    outbox: Option<Extension<Outbox>>,
+    Path((id, token)): Path<(String, String)>,
+    connection: Connection,
 ) -> Response {
-    let Ok(id) = id.parse() else { return error::said_no(ErrorName::SessionNotFound, None) };
-    let polled = state.sessions.poll(id, reader).await;
-    live::answer::<SessionId>(polled, outbox.map(|Extension(outbox)| outbox))
+    live::poll_as(&id, &token, connection, |id, reader| state.sessions.poll(id, reader)).await
 }
 
 /// An id that can't be one names no session.

@@ -1,7 +1,7 @@
 //! What a log has to know of the things it carries.
 
 use serde::Serialize;
-use wire::SessionResponse;
+use wire::{SessionResponse, TaskResponse};
 
 /// Names a block within one log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +31,21 @@ pub enum Part<'a> {
 /// Something that a log can carry.
 pub trait LiveEntry: Serialize + Send + 'static {
     /// How it takes part in a block.
-    fn part(&self) -> Part<'_>;
+    fn part(&self) -> Part<'_> {
+        Part::Alone
+    }
 
-    /// A delta of a block: several merged, or the unread end of one.
-    fn delta(block: BlockRef<'_>, text: String) -> Self;
+    /// A delta of a block: several merged, or the unread end of one. `None` only where no entry
+    /// is ever a delta.
+    fn delta(_block: BlockRef<'_>, _text: String) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 }
+
+impl LiveEntry for TaskResponse {}
 
 const REASONING: &str = "reasoning";
 const MESSAGE: &str = "message";
@@ -70,12 +80,12 @@ impl LiveEntry for SessionResponse {
         }
     }
 
-    fn delta(block: BlockRef<'_>, delta: String) -> Self {
+    fn delta(block: BlockRef<'_>, delta: String) -> Option<Self> {
         let id = block.id.to_owned();
-        match block.kind {
+        Some(match block.kind {
             REASONING => Self::Reasoning { reasoning_id: id, delta },
             MESSAGE => Self::Message { message_id: id, delta },
             _ => Self::ToolExecution { tool_call_id: id, delta },
-        }
+        })
     }
 }

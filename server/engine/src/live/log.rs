@@ -244,7 +244,10 @@ fn to_json<E: LiveEntry>(entry: &E) -> Arc<str> {
 fn render<E: LiveEntry>(piece: Piece) -> Arc<str> {
     match piece {
         Piece::Entry(json) => json,
-        Piece::Delta(block, text) => to_json(&E::delta(block.name(), text)),
+        Piece::Delta(block, text) => {
+            let delta = E::delta(block.name(), text);
+            to_json(&delta.expect("an entry of this kind was a delta before"))
+        }
     }
 }
 

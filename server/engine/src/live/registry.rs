@@ -15,7 +15,11 @@ use crate::lifecycle::Lifecycle;
 pub struct LiveRegistry<Id, E> {
     shared: Arc<LiveShared>,
     logs: RwLock<HashMap<Id, Arc<LiveLog<E>>>>,
+    on_free: OnFree<Id>,
 }
+
+/// Is told of what was freed.
+type OnFree<Id> = Box<dyn Fn(&[Id]) + Send + Sync>;
 
 impl<Id, E> LiveRegistry<Id, E>
 where
@@ -24,7 +28,17 @@ where
 {
     /// An empty registry, and the one future that sweeps it until shutdown.
     pub fn new(shared: Arc<LiveShared>, lifecycle: &Lifecycle) -> Arc<Self> {
-        let registry = Arc::new(Self { shared, logs: RwLock::default() });
+        Self::with_owner(shared, lifecycle, |_| {})
+    }
+
+    /// A registry that tells its owner which logs it has freed, for the owner to forget them, too.
+    pub fn with_owner(
+        shared: Arc<LiveShared>,
+        lifecycle: &Lifecycle,
+        on_free: impl Fn(&[Id]) + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let on_free = Box::new(on_free);
+        let registry = Arc::new(Self { shared, logs: RwLock::default(), on_free });
         let token = lifecycle.token();
         let swept = registry.clone();
         lifecycle.spawn(async move {
@@ -85,13 +99,14 @@ where
         if over.is_empty() {
             return;
         }
-        let mut logs = self.logs.write();
-        for id in over {
-            logs.remove(&id);
+        {
+            let mut logs = self.logs.write();
+            for id in &over {
+                logs.remove(id);
+            }
+            shrink(&mut logs);
         }
-        if logs.capacity() > 4 * logs.len() + 64 {
-            logs.shrink_to_fit();
-        }
+        (self.on_free)(&over);
     }
 
     /// Rules about time are kept to the moment by the calls themselves; sweeping only frees
@@ -104,5 +119,12 @@ where
             ticks.tick().await;
             self.sweep();
         }
+    }
+}
+
+/// Gives back what was reserved for more than there is now.
+pub(crate) fn shrink<K: Eq + Hash, V>(map: &mut HashMap<K, V>) {
+    if map.capacity() > 4 * map.len() + 64 {
+        map.shrink_to_fit();
     }
 }

@@ -179,11 +179,16 @@ impl SessionManager {
     ///
     /// Cancel safe: the session ends even if nobody waits.
     pub async fn stop(&self, id: SessionId) -> Result<(), SessionError> {
+        self.begin_stop(id)?.cancelled().await;
+        Ok(())
+    }
+
+    /// Ends a session, and returns what is cancelled when its agent is freed.
+    pub fn begin_stop(&self, id: SessionId) -> Result<CancellationToken, SessionError> {
         let session = self.sessions.lock().remove(&id);
         let session = session.ok_or(SessionError::SessionNotFound)?;
         session.begin_stop();
-        session.ended.cancelled().await;
-        Ok(())
+        Ok(session.ended)
     }
 
     /// Ends all sessions, then the providers' clients.
@@ -229,6 +234,11 @@ impl SessionManager {
             .collect();
         list.sort_by_key(|summary| summary.id);
         list
+    }
+
+    /// The model that an open session was started with.
+    pub fn model(&self, id: SessionId) -> Result<String, SessionError> {
+        Ok(self.find(id)?.model)
     }
 
     /// The logs of open sessions and of those that ended not long ago.

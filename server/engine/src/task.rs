@@ -1,0 +1,56 @@
+//! Tasks: a prompt, whether it can be begun, whether it was done, and what to do if not.
+//!
+//! [`TaskManager`] is what the HTTP layer and the job engine call. Each run of a task has one
+//! future, which takes the run's control flow through its sessions:
+//!
+//! ```text
+//!   start ──▶ Flow (pure control flow) ──▶ Port ──▶ SessionManager
+//!                     │                     │ one session of the task's own at a time,
+//!                     │ decisions           │ or a borrowed one
+//!                     ▼                     │
+//!   poll ─────────▶ LiveLog ◀───────────────┘ taskSessionStarted / Stopped
+//!   stop ── token ──────────────────────────▲
+//! ```
+//!
+//! - *Borrowing*: somebody's session does everything and stays open. A crash fails the task.
+//! - *Managed*: the task opens its own sessions and leaves none behind. What crashes is replaced
+//!   while the budget lasts.
+
+mod decision;
+mod flow;
+mod judgement;
+mod manager;
+mod run;
+
+#[cfg(test)]
+mod tests;
+
+use wire::ErrorName;
+
+pub use flow::TaskEnd;
+pub use manager::{ManagedTask, RunningTask, TaskManager};
+
+/// Why a task was not started or stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TaskError {
+    /// The session to borrow is not there.
+    #[error("no such session")]
+    SessionNotFound,
+    /// No task of that name, or no run of that id.
+    #[error("no such task")]
+    TaskNotFound,
+    /// It runs in somebody's session, and ends with its turns.
+    #[error("a task in a borrowed session cannot be stopped")]
+    TaskCannotClose,
+}
+
+impl TaskError {
+    /// The name on the wire.
+    pub fn name(self) -> ErrorName {
+        match self {
+            Self::SessionNotFound => ErrorName::SessionNotFound,
+            Self::TaskNotFound => ErrorName::TaskNotFound,
+            Self::TaskCannotClose => ErrorName::TaskCannotClose,
+        }
+    }
+}

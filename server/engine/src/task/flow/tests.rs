@@ -1,0 +1,558 @@
+//! Every path of the control flow, as tables: what the sessions do, and what is done about it.
+
+use std::collections::VecDeque;
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+use wire::entry::{DRIVING, Entry};
+
+use super::*;
+
+/// A task in an entry whose driving prompts are tried with `d`, then with `d`, `e` and `e`.
+fn entry(task: &Value) -> Entry {
+    let entry = json!({
+        "models": { "driving": "d", "work": "w" },
+        "drivingSessionRetries": [{ "modelId": "d", "retries": 1 }, { "modelId": "e", "retries": 2 }],
+        "promptVariables": {},
+        "tasks": { "t": task },
+        "jobs": {},
+        "grid": [],
+    });
+    Entry::parse(&entry.to_string()).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// Sessions that follow a script, and the minutes of what happened.
+struct Script {
+    /// What becomes of each prompt: a job tool and its argument, `nothing`, `crash` or `stop`; or,
+    /// before a session is opened, `refuse` or `stop opening`.
+    acts: VecDeque<&'static str>,
+    minutes: String,
+}
+
+impl Script {
+    fn note(&mut self, line: impl fmt::Display) {
+        writeln!(self.minutes, "{line}").expect("a string takes everything");
+    }
+
+    fn next_if(&mut self, act: &str) -> bool {
+        self.acts.pop_front_if(|next| *next == act).is_some()
+    }
+}
+
+impl Port for Script {
+    async fn open(&mut self, role: Role, model: &str) -> Result<(), Broken> {
+        if self.next_if("refuse") {
+            self.note(format_args!("refused {role} {model}"));
+            return Err(Broken::Crashed("the agent did not start".to_owned()));
+        }
+        if self.next_if("stop opening") {
+            return Err(Broken::Stopped);
+        }
+        self.note(format_args!("open {role} {model}"));
+        Ok(())
+    }
+
+    async fn send(&mut self, prompt: String) -> (Vec<CalledTool>, Result<(), Broken>) {
+        self.note(format_args!("> {}", prompt.replace('\n', "|")));
+        let act = self.acts.pop_front().expect("an act for every prompt");
+        let (name, argument) = act.split_once(' ').unwrap_or((act, ""));
+        match name {
+            "crash" => (Vec::new(), Err(Broken::Crashed("boom".to_owned()))),
+            "stop" => (Vec::new(), Err(Broken::Stopped)),
+            "nothing" => (Vec::new(), Ok(())),
+            name => {
+                let name = format!("job_{name}");
+                let arguments = json!({ "argument": argument });
+                (vec![CalledTool { name, arguments, succeeded: true }], Ok(()))
+            }
+        }
+    }
+
+    async fn close(&mut self, succeeded: bool) {
+        self.note(if succeeded { "close" } else { "close broken" });
+    }
+
+    fn decide(&mut self, decision: Decision<'_>) {
+        // They have tests of their own, below.
+        if !matches!(decision, Decision::SessionStarted { .. }) {
+            let text = decision.to_string();
+            self.note(text.lines().next().unwrap_or_default());
+        }
+    }
+}
+
+async fn minutes_of(task: &Value, mode: Option<Mode>, acts: &[&'static str]) -> String {
+    let entry = entry(task);
+    let task = &entry.tasks["t"];
+    let plan = Plan {
+        task,
+        mode: mode.unwrap_or_else(|| Mode::managed(task)),
+        task_model: "w",
+        driving_model: &entry.models[DRIVING],
+        driving_retries: &entry.driving_session_retries,
+    };
+    let mut script = Script { acts: acts.iter().copied().collect(), minutes: String::new() };
+    let end = run(plan, "input".to_owned(), &mut script).await;
+    assert_eq!(script.acts, [""; 0], "acts that were not needed");
+    script.note(format_args!("= {}", end.name()));
+    script.minutes
+}
+
+async fn check(task: Value, acts: &[&'static str], expected: &str) {
+    check_in(None, task, acts, expected).await;
+}
+
+async fn check_in(mode: Option<Mode>, task: Value, acts: &[&'static str], expected: &str) {
+    let minutes = minutes_of(&task, mode, acts).await;
+    let expected: String =
+        expected.trim().lines().map(|line| format!("{}\n", line.trim())).collect();
+    assert_eq!(minutes, expected, "\nacts: {acts:?}\nwas:\n{minutes}");
+}
+
+const IS_IT: &str = "job_boolean_true or job_boolean_false?";
+
+fn plain() -> Value {
+    json!({ "prompt": ["do it"], "requireUserInput": false })
+}
+
+fn with(changes: Value) -> Value {
+    let mut task = plain();
+    let Value::Object(changes) = changes else { panic!("an object") };
+    task.as_object_mut().expect("an object").extend(changes);
+    task
+}
+
+fn available() -> Value {
+    json!({ "condition": ["can it:", IS_IT] })
+}
+
+/// Criteria that one session judges, or a driving one.
+fn criteria(same_session: bool, retries: u32) -> Value {
+    json!({
+        "condition": ["is it:", IS_IT],
+        "runConditionInSameSession": same_session,
+        "failureAction": { "retryTimes": retries },
+    })
+}
+
+#[tokio::test]
+async fn a_single_model_does_everything_in_one_session() {
+    check(
+        plain(),
+        &["nothing"],
+        "
+        open task w
+        > do it
+        close
+        [TASK SUCCEEDED] the task succeeded
+        = succeeded",
+    )
+    .await;
+    let task = with(json!({ "availability": available(), "criteria": criteria(true, 0) }));
+    check(
+        task,
+        &["boolean_true free", "nothing", "boolean_true done"],
+        "
+        open task w
+        > can it:|job_boolean_true or job_boolean_false?
+        [AVAILABILITY] availability.condition holds: free
+        > do it
+        > is it:|job_boolean_true or job_boolean_false?
+        [CRITERIA] all criteria are met
+        close
+        [TASK SUCCEEDED] the task succeeded
+        = succeeded",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn several_models_have_a_session_for_each_mission() {
+    let task = with(json!({ "availability": available(), "criteria": criteria(false, 1) }));
+    let acts =
+        ["boolean_true free", "nothing", "boolean_false ugly", "nothing", "boolean_true done"];
+    check(
+        task,
+        &acts,
+        "
+        open driving d
+        > can it:|job_boolean_true or job_boolean_false?
+        close
+        [AVAILABILITY] availability.condition holds: free
+        open task w
+        > do it
+        close
+        open driving d
+        > is it:|job_boolean_true or job_boolean_false?
+        close
+        [CRITERIA] criteria.condition failed: job_boolean_false was called: ugly
+        [OPERATION] retry #1 of 1 starts
+        open task w
+        > do it
+        close
+        open driving d
+        > is it:|job_boolean_true or job_boolean_false?
+        close
+        [CRITERIA] all criteria are met
+        [TASK SUCCEEDED] the task succeeded
+        = succeeded",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_not_available_is_not_begun() {
+    for (act, why) in [
+        ("boolean_false busy", "job_boolean_false was called: busy"),
+        ("nothing", "neither job_boolean_true nor job_boolean_false was called"),
+        ("prepare_document a", "neither job_boolean_true nor job_boolean_false was called"),
+    ] {
+        let task = with(json!({ "availability": available() }));
+        check(
+            task,
+            &[act],
+            &format!(
+                "
+            open task w
+            > can it:|job_boolean_true or job_boolean_false?
+            [AVAILABILITY] availability.condition failed: {why}
+            close
+            [TASK FAILED] availability.condition does not hold
+            = failed"
+            ),
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_borrowed_session_is_neither_opened_nor_closed_nor_asked_for_availability() {
+    let task = with(json!({ "availability": available(), "criteria": criteria(false, 1) }));
+    let acts = ["nothing", "boolean_false no", "nothing", "boolean_true yes"];
+    check_in(
+        Some(Mode::Borrowing),
+        task,
+        &acts,
+        "
+        > do it
+        > is it:|job_boolean_true or job_boolean_false?
+        [CRITERIA] criteria.condition failed: job_boolean_false was called: no
+        [OPERATION] retry #1 of 1 starts
+        > do it
+        > is it:|job_boolean_true or job_boolean_false?
+        [CRITERIA] all criteria are met
+        [TASK SUCCEEDED] the task succeeded
+        = succeeded",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_retry_tells_what_was_missing() {
+    let task = with(json!({ "criteria": {
+        "toolExecuted": ["job_prepare_document", "job_prerequisite_failed"],
+        "condition": ["is it:", IS_IT],
+        "failureAction": { "retryTimes": 2, "additionalPrompt": ["go on,", "$reported-document"] },
+    }}));
+    // Without the tools the condition is not asked for; with them only the last turn counts.
+    let acts = ["prepare_document a.md", "prerequisite_failed no", "nothing"];
+    check(task, &acts, "
+        open task w
+        > do it
+        [CRITERIA] criteria.toolExecuted failed: not called: job_prerequisite_failed
+        [OPERATION] retry #1 of 2 starts
+        > do it||## Required Tool Not Called: job_prerequisite_failed||## You accidentally Stopped||go on,|a.md
+        [CRITERIA] criteria.toolExecuted failed: not called: job_prepare_document
+        [OPERATION] retry #2 of 2 starts
+        > do it||## Required Tool Not Called: job_prepare_document||## You accidentally Stopped||go on,|a.md
+        [CRITERIA] criteria.toolExecuted failed: not called: job_prepare_document, job_prerequisite_failed
+        [DECISION] all 2 retries are used up
+        close
+        [TASK FAILED] criteria.toolExecuted is not met
+        = failed").await;
+}
+
+#[tokio::test]
+async fn without_retries_a_criterion_that_is_not_met_fails_the_task() {
+    check(with(json!({ "criteria": criteria(true, 0) })), &["nothing", "nothing"], "
+        open task w
+        > do it
+        > is it:|job_boolean_true or job_boolean_false?
+        [CRITERIA] criteria.condition failed: neither job_boolean_true nor job_boolean_false was called
+        [DECISION] no retry is allowed
+        close
+        [TASK FAILED] criteria.condition is not met
+        = failed").await;
+}
+
+#[tokio::test]
+async fn what_crashed_is_replaced_and_asked_again() {
+    check(
+        plain(),
+        &["crash", "refuse", "nothing"],
+        "
+        open task w
+        > do it
+        close broken
+        [SESSION CRASHED] task session with model w crashed: boom
+        refused task w
+        [SESSION CRASHED] task session with model w crashed: the agent did not start
+        open task w
+        > The session crashed, please redo and here is the last request:|do it
+        close
+        [TASK SUCCEEDED] the task succeeded
+        = succeeded",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_task_prompt_is_tried_five_times_in_all() {
+    let minutes = minutes_of(&plain(), None, &["crash"; 5]).await;
+    assert_eq!(minutes.matches("open task w").count(), 5);
+    assert_eq!(minutes.matches("close broken").count(), 5);
+    let end = "
+[DECISION] the task session crashed 5 times, which uses up its tries
+[TASK FAILED] the task session crashed: boom
+= crashed
+";
+    assert!(minutes.ends_with(end), "{minutes}");
+}
+
+#[tokio::test]
+async fn a_driving_prompt_falls_back_in_rounds_with_a_fresh_budget_each() {
+    let task = with(json!({ "availability": available(), "criteria": criteria(false, 0) }));
+    let acts = [
+        "crash",
+        "crash",
+        "crash",
+        "boolean_true a",
+        "nothing",
+        "crash",
+        "crash",
+        "crash",
+        "crash",
+    ];
+    check(task, &acts, "
+        open driving d
+        > can it:|job_boolean_true or job_boolean_false?
+        close broken
+        [SESSION CRASHED] driving session with model d crashed: boom
+        open driving d
+        > The session crashed, please redo and here is the last request:|can it:|job_boolean_true or job_boolean_false?
+        close broken
+        [SESSION CRASHED] driving session with model d crashed: boom
+        open driving e
+        > The session crashed, please redo and here is the last request:|can it:|job_boolean_true or job_boolean_false?
+        close broken
+        [SESSION CRASHED] driving session with model e crashed: boom
+        open driving e
+        > The session crashed, please redo and here is the last request:|can it:|job_boolean_true or job_boolean_false?
+        close
+        [AVAILABILITY] availability.condition holds: a
+        open task w
+        > do it
+        close
+        open driving d
+        > is it:|job_boolean_true or job_boolean_false?
+        close broken
+        [SESSION CRASHED] driving session with model d crashed: boom
+        open driving d
+        > The session crashed, please redo and here is the last request:|is it:|job_boolean_true or job_boolean_false?
+        close broken
+        [SESSION CRASHED] driving session with model d crashed: boom
+        open driving e
+        > The session crashed, please redo and here is the last request:|is it:|job_boolean_true or job_boolean_false?
+        close broken
+        [SESSION CRASHED] driving session with model e crashed: boom
+        open driving e
+        > The session crashed, please redo and here is the last request:|is it:|job_boolean_true or job_boolean_false?
+        close broken
+        [SESSION CRASHED] driving session with model e crashed: boom
+        [DECISION] the driving session crashed 4 times, which uses up its tries
+        [TASK FAILED] the driving session crashed: boom
+        = crashed").await;
+}
+
+#[test]
+fn each_round_tries_every_model_that_has_retries_left() {
+    let order = |retries: &[(&str, u32)]| -> String {
+        let retries: Vec<_> = retries
+            .iter()
+            .map(|(id, retries)| DrivingSessionRetry {
+                model_id: (*id).to_owned(),
+                retries: *retries,
+            })
+            .collect();
+        rounds(&retries).collect()
+    };
+    assert_eq!(order(&[("a", 2), ("b", 1), ("c", 3)]), "abcacc");
+    assert_eq!(order(&[("a", 0), ("b", 1)]), "b");
+    assert_eq!(order(&[]), "");
+}
+
+#[tokio::test]
+async fn in_one_session_a_condition_has_the_budget_of_the_task() {
+    let acts = ["crash", "crash", "crash", "crash", "boolean_true ok", "nothing"];
+    let task = with(json!({ "availability": available() }));
+    let minutes = minutes_of(&task, None, &acts).await;
+    assert_eq!(minutes.matches("open task w").count(), 5, "{minutes}");
+    assert!(!minutes.contains("driving"), "{minutes}");
+    assert!(minutes.ends_with("= succeeded\n"), "{minutes}");
+}
+
+#[tokio::test]
+async fn a_budget_used_up_in_a_retry_is_one_failed_retry() {
+    for (same_session, crashes) in [(true, ["crash"; 5].as_slice()), (false, &["crash"; 5])] {
+        let task = with(json!({ "criteria": criteria(same_session, 2) }));
+        let mut acts = vec!["nothing", "boolean_false no"];
+        acts.extend(crashes);
+        acts.extend(["nothing", "boolean_true yes"]);
+        let minutes = minutes_of(&task, None, &acts).await;
+        let lines: Vec<_> = minutes.lines().filter(|line| line.starts_with(['[', '='])).collect();
+        let crash = "[SESSION CRASHED] task session with model w crashed: boom";
+        assert_eq!(
+            lines,
+            [
+                "[CRITERIA] criteria.condition failed: job_boolean_false was called: no",
+                "[OPERATION] retry #1 of 2 starts",
+                crash,
+                crash,
+                crash,
+                crash,
+                crash,
+                "[DECISION] the task session crashed 5 times, which uses up its tries",
+                "[DECISION] retry #1 failed, because its session kept crashing",
+                "[OPERATION] retry #2 of 2 starts",
+                "[CRITERIA] all criteria are met",
+                "[TASK SUCCEEDED] the task succeeded",
+                "= succeeded",
+            ]
+        );
+        let (opened, closed) = (minutes.matches("open ").count(), minutes.matches("close").count());
+        assert_eq!(opened, closed, "{minutes}");
+    }
+}
+
+#[tokio::test]
+async fn a_crash_of_the_judge_in_a_retry_is_one_failed_retry_too() {
+    let task = with(json!({ "criteria": criteria(false, 1) }));
+    let acts = ["nothing", "boolean_false no", "nothing", "crash", "crash", "crash", "crash"];
+    let minutes = minutes_of(&task, None, &acts).await;
+    let end = "
+[DECISION] retry #1 failed, because its session kept crashing
+[DECISION] all 1 retries are used up
+[TASK FAILED] criteria.condition is not met
+= failed
+";
+    assert!(minutes.ends_with(end), "{minutes}");
+}
+
+#[tokio::test]
+async fn a_crash_of_a_borrowed_session_fails_the_task_at_once() {
+    let task = with(json!({ "criteria": criteria(true, 3) }));
+    let mode = Some(Mode::Borrowing);
+    check_in(
+        mode,
+        task.clone(),
+        &["crash"],
+        "
+        > do it
+        [SESSION CRASHED] task session with model w crashed: boom
+        [DECISION] the task session crashed, and is not tried again
+        [TASK FAILED] the task session crashed: boom
+        = crashed",
+    )
+    .await;
+    check_in(mode, task, &["nothing", "nothing", "crash"], "
+        > do it
+        > is it:|job_boolean_true or job_boolean_false?
+        [CRITERIA] criteria.condition failed: neither job_boolean_true nor job_boolean_false was called
+        [OPERATION] retry #1 of 3 starts
+        > do it
+        [SESSION CRASHED] task session with model w crashed: boom
+        [DECISION] the task session crashed, and is not tried again
+        [TASK FAILED] the task session crashed: boom
+        = crashed").await;
+}
+
+#[tokio::test]
+async fn a_stop_in_any_phase_closes_the_session_and_sends_nothing_more() {
+    let phases: [&[&str]; 6] = [
+        &["stop opening"],
+        &["stop"],
+        &["boolean_true a", "stop"],
+        &["boolean_true a", "nothing", "stop"],
+        &["boolean_true a", "nothing", "boolean_false b", "stop"],
+        &["crash", "stop"],
+    ];
+    for same_session in [true, false] {
+        let task = with(json!({
+            "availability": available(),
+            "criteria": criteria(same_session, 3),
+        }));
+        for acts in phases {
+            let minutes = minutes_of(&task, None, acts).await;
+            let end =
+                "[MISC] the task was stopped\n[TASK FAILED] the task was stopped\n= stopped\n";
+            assert!(minutes.ends_with(end), "{acts:?}: {minutes}");
+            let opened = minutes.matches("open ").count();
+            assert_eq!(opened, minutes.matches("close").count(), "{acts:?}: {minutes}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn prompts_have_the_values_of_the_moment_in_which_they_are_sent() {
+    let task = json!({
+        "prompt": ["$user-input with $task-model, $reported-true-reason$reported-false-reason"],
+        "requireUserInput": true,
+        "availability": { "condition": ["job_boolean_true $user-input"] },
+        "criteria": {
+            "condition": ["job_boolean_true $reported-document"],
+            "failureAction": { "retryTimes": 1 },
+        },
+    });
+    let acts =
+        ["boolean_true yes", "prepare_document  x.md ", "boolean_false no", "nothing", "nothing"];
+    let minutes = minutes_of(&task, None, &acts).await;
+    let sent: Vec<_> = minutes.lines().filter_map(|line| line.strip_prefix("> ")).collect();
+    assert_eq!(
+        sent,
+        [
+            "job_boolean_true input",
+            "input with w, yes<MISSING>",
+            "job_boolean_true x.md",
+            "input with w, <MISSING>no",
+            "job_boolean_true x.md",
+        ]
+    );
+}
+
+#[test]
+fn decisions_say_what_they_are_about_and_why() {
+    let unmet = judge_condition("criteria.condition", "is it?\nor not?".to_owned(), &[]);
+    let unmet = unmet.expect_err("nothing was called");
+    for (decision, text) in [
+        (
+            Decision::SessionStarted { role: Role::Driving, model: "m" },
+            "[SESSION STARTED] driving session started with model m",
+        ),
+        (
+            Decision::SessionStarted { role: Role::Task, model: "m" },
+            "[SESSION STARTED] task session started with model m",
+        ),
+        (
+            Decision::CriteriaNotMet { unmet: &unmet },
+            "[CRITERIA] criteria.condition failed: neither job_boolean_true nor job_boolean_false \
+             was called\nis it?\nor not?",
+        ),
+        (
+            Decision::NotAvailable { unmet: &unmet },
+            "[AVAILABILITY] criteria.condition failed: neither job_boolean_true nor \
+             job_boolean_false was called\nis it?\nor not?\nCounts as job_prerequisite_failed.",
+        ),
+    ] {
+        assert_eq!(decision.to_string(), text);
+    }
+}

@@ -1,0 +1,201 @@
+//! All tasks of a server.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use wire::entry::{DRIVING, Entry, Model};
+use wire::{SessionId, TaskId, TaskResponse};
+
+use super::flow::{self, Mode, Plan};
+use super::run::{EndOfTask, SessionPort, Sessions};
+use super::{TaskEnd, TaskError};
+use crate::lifecycle::Lifecycle;
+use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey, shrink};
+use crate::session::SessionManager;
+
+/// Starts, finds and stops tasks.
+pub struct TaskManager {
+    sessions: Arc<SessionManager>,
+    lifecycle: Lifecycle,
+    live: Arc<LiveRegistry<TaskId, TaskResponse>>,
+    /// The runs whose logs are kept, ended ones included.
+    runs: Mutex<HashMap<TaskId, Run>>,
+}
+
+#[derive(Clone)]
+struct Run {
+    borrowing: bool,
+    stop: CancellationToken,
+    ended: CancellationToken,
+}
+
+/// What a job needs to say to have a task run.
+#[derive(Clone, Debug)]
+pub struct ManagedTask {
+    /// Where the task stands.
+    pub entry: Arc<Entry>,
+    /// Its name there.
+    pub name: String,
+    /// What runs it instead of its own model.
+    pub model_override: Option<Model>,
+    /// Where its agents work; empty for the default folder.
+    pub working_directory: String,
+    /// What the user typed.
+    pub user_input: String,
+}
+
+/// A task at work, for who started it.
+#[derive(Debug)]
+pub struct RunningTask {
+    /// Names the run.
+    pub id: TaskId,
+    outcome: oneshot::Receiver<TaskEnd>,
+    stop: CancellationToken,
+}
+
+impl RunningTask {
+    /// Waits for the end. Cancel safe; the task goes on if nobody waits.
+    pub async fn outcome(&mut self) -> TaskEnd {
+        (&mut self.outcome).await.unwrap_or(TaskEnd::Stopped)
+    }
+
+    /// Tells it to end. It takes its time to close its sessions: wait for the outcome.
+    pub fn begin_stop(&self) {
+        self.stop.cancel();
+    }
+}
+
+impl TaskManager {
+    /// No task yet.
+    pub fn new(
+        sessions: Arc<SessionManager>,
+        live: Arc<LiveShared>,
+        lifecycle: Lifecycle,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|this: &Weak<Self>| {
+            let owner = this.clone();
+            let forget = move |ids: &[TaskId]| {
+                if let Some(owner) = owner.upgrade() {
+                    owner.forget(ids);
+                }
+            };
+            Self {
+                live: LiveRegistry::with_owner(live, &lifecycle, forget),
+                runs: Mutex::default(),
+                sessions,
+                lifecycle,
+            }
+        })
+    }
+
+    /// Starts a task in a session that somebody opened and that stays open.
+    pub fn start_borrowing(
+        &self,
+        entry: Arc<Entry>,
+        name: &str,
+        session: SessionId,
+        user_input: String,
+    ) -> Result<TaskId, TaskError> {
+        let task_model = self.sessions.model(session).map_err(|_| TaskError::SessionNotFound)?;
+        if !entry.tasks.contains_key(name) {
+            return Err(TaskError::TaskNotFound);
+        }
+        let start = Start { entry, name: name.to_owned(), task_model, user_input };
+        Ok(self.start(start, Sessions::Borrowed(session)).id)
+    }
+
+    /// Starts a task that opens its own sessions.
+    pub fn start_managed(&self, task: ManagedTask) -> Result<RunningTask, TaskError> {
+        let ManagedTask { entry, name, model_override, working_directory, user_input } = task;
+        let found = entry.tasks.get(&name).ok_or(TaskError::TaskNotFound)?;
+        let task_model = entry.resolve_model(found, model_override.as_ref()).to_owned();
+        let start = Start { entry, name, task_model, user_input };
+        Ok(self.start(start, Sessions::Own { working_directory, open: None }))
+    }
+
+    fn start(&self, start: Start, sessions: Sessions) -> RunningTask {
+        let id = TaskId::generate();
+        let log = self.live.open(id);
+        let (sender, outcome) = oneshot::channel();
+        let run = Run {
+            borrowing: matches!(sessions, Sessions::Borrowed(_)),
+            stop: self.lifecycle.token(),
+            ended: CancellationToken::new(),
+        };
+        self.runs.lock().insert(id, run.clone());
+        tracing::info!(task = %id, name = start.name, borrowing = run.borrowing, "task started");
+        let end = EndOfTask {
+            log: log.clone(),
+            outcome: Some(sender),
+            ended: run.ended,
+            end: TaskEnd::Crashed("internal error".to_owned()),
+        };
+        let port =
+            SessionPort { manager: self.sessions.clone(), sessions, log, stop: run.stop.clone() };
+        self.lifecycle.spawn(start.run(run.borrowing, end, port));
+        RunningTask { id, outcome, stop: run.stop }
+    }
+
+    /// Ends a task and waits until its sessions are closed. One that has ended already stays as it
+    /// is. Cancel safe: the task ends even if nobody waits.
+    pub async fn stop(&self, id: TaskId) -> Result<(), TaskError> {
+        let run = self.runs.lock().get(&id).cloned().ok_or(TaskError::TaskNotFound)?;
+        if run.borrowing {
+            return Err(TaskError::TaskCannotClose);
+        }
+        run.stop.cancel();
+        run.ended.cancelled().await;
+        Ok(())
+    }
+
+    /// Ends all tasks, those in borrowed sessions included.
+    pub async fn stop_all(&self) {
+        let runs: Vec<_> = self.runs.lock().values().cloned().collect();
+        for run in &runs {
+            run.stop.cancel();
+        }
+        for run in runs {
+            run.ended.cancelled().await;
+        }
+    }
+
+    /// Waits for something new for a reader of a task. Cancel safe.
+    pub async fn poll(&self, id: TaskId, reader: ReaderKey) -> Result<Delivery, PollError> {
+        self.live.poll(id, reader).await
+    }
+
+    fn forget(&self, ids: &[TaskId]) {
+        let mut runs = self.runs.lock();
+        for id in ids {
+            runs.remove(id);
+        }
+        shrink(&mut runs);
+    }
+}
+
+/// A run that is about to begin.
+struct Start {
+    entry: Arc<Entry>,
+    name: String,
+    task_model: String,
+    user_input: String,
+}
+
+impl Start {
+    /// The port comes last, because it must be dropped before the end is told.
+    async fn run(self, borrowing: bool, mut end: EndOfTask, mut port: SessionPort) {
+        let task = &self.entry.tasks[&self.name];
+        let plan = Plan {
+            task,
+            mode: if borrowing { Mode::Borrowing } else { Mode::managed(task) },
+            task_model: &self.task_model,
+            driving_model: &self.entry.models[DRIVING],
+            driving_retries: &self.entry.driving_session_retries,
+        };
+        end.end = flow::run(plan, self.user_input, &mut port).await;
+        tracing::info!(name = self.name, end = end.end.name(), "task ended");
+    }
+}

@@ -1,0 +1,135 @@
+//! The sessions of one run, as its control flow sees them; and the end of the run.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+use wire::{SessionId, TaskResponse};
+
+use super::decision::Decision;
+use super::flow::{Broken, Port, Role, TaskEnd};
+use crate::live::LiveLog;
+use crate::session::{CalledTool, PendingTurn, SessionManager, TurnEnd, TurnOutcome};
+
+/// Where a run's prompts go.
+pub(super) enum Sessions {
+    /// To a session that somebody else opened.
+    Borrowed(SessionId),
+    /// To sessions of its own, which work in this folder.
+    Own { working_directory: String, open: Option<SessionId> },
+}
+
+/// A run at work.
+pub(super) struct SessionPort {
+    pub(super) manager: Arc<SessionManager>,
+    pub(super) sessions: Sessions,
+    pub(super) log: Arc<LiveLog<TaskResponse>>,
+    pub(super) stop: CancellationToken,
+}
+
+impl SessionPort {
+    fn begin_send(&self, prompt: String) -> Result<PendingTurn, Broken> {
+        let session = match self.sessions {
+            Sessions::Borrowed(session) => Some(session),
+            Sessions::Own { open, .. } => open,
+        };
+        let session = session.ok_or_else(|| Broken::Crashed("no session is open".to_owned()))?;
+        let sent = self.manager.send_generated(session, prompt);
+        sent.map_err(|error| Broken::Crashed(error.to_string()))
+    }
+
+    fn take_own(&mut self) -> Option<SessionId> {
+        match &mut self.sessions {
+            Sessions::Own { open, .. } => open.take(),
+            Sessions::Borrowed(_) => None,
+        }
+    }
+}
+
+impl Port for SessionPort {
+    async fn open(&mut self, role: Role, model: &str) -> Result<(), Broken> {
+        let Sessions::Own { working_directory, open } = &mut self.sessions else {
+            return Ok(());
+        };
+        let session = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => return Err(Broken::Stopped),
+            started = self.manager.start(model, working_directory) => started,
+        };
+        let session_id = session.map_err(|error| Broken::Crashed(error.to_string()))?;
+        *open = Some(session_id);
+        let is_driving = role == Role::Driving;
+        self.log.push(&TaskResponse::TaskSessionStarted { session_id, is_driving });
+        Ok(())
+    }
+
+    async fn send(&mut self, prompt: String) -> (Vec<CalledTool>, Result<(), Broken>) {
+        let mut turn = match self.begin_send(prompt) {
+            Ok(turn) => turn,
+            Err(broken) => return (Vec::new(), Err(broken)),
+        };
+        let TurnOutcome { tools, ended } = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => {
+                turn.abort();
+                return (Vec::new(), Err(Broken::Stopped));
+            }
+            outcome = turn.outcome() => outcome,
+        };
+        let result = match ended {
+            TurnEnd::Idle => Ok(()),
+            _ if self.stop.is_cancelled() => Err(Broken::Stopped),
+            TurnEnd::Aborted => Err(Broken::Crashed("the turn was aborted".to_owned())),
+            TurnEnd::Failed(error) | TurnEnd::Crashed(error) => Err(Broken::Crashed(error)),
+        };
+        (tools, result)
+    }
+
+    async fn close(&mut self, succeeded: bool) {
+        let Some(session_id) = self.take_own() else { return };
+        // One that has crashed is gone already.
+        let _ = self.manager.stop(session_id).await;
+        self.log.push(&TaskResponse::TaskSessionStopped { session_id, succeeded });
+    }
+
+    fn decide(&mut self, decision: Decision<'_>) {
+        self.log.push(&TaskResponse::TaskDecision { reason: decision.to_string() });
+    }
+}
+
+impl Drop for SessionPort {
+    /// Nothing is left to do, unless a panic passes through.
+    fn drop(&mut self) {
+        if let Some(session) = self.take_own() {
+            let _ = self.manager.begin_stop(session);
+        }
+    }
+}
+
+/// What has to be done when a run ends. Done on drop, so that it is done even after a panic.
+pub(super) struct EndOfTask {
+    pub(super) log: Arc<LiveLog<TaskResponse>>,
+    /// For who started it.
+    pub(super) outcome: Option<oneshot::Sender<TaskEnd>>,
+    /// Says that all of this has happened.
+    pub(super) ended: CancellationToken,
+    pub(super) end: TaskEnd,
+}
+
+impl Drop for EndOfTask {
+    fn drop(&mut self) {
+        if let TaskEnd::Crashed(message) = &self.end {
+            self.log.push(&TaskResponse::Error { message: message.clone() });
+        }
+        self.log.push(&match self.end {
+            TaskEnd::Succeeded => TaskResponse::TaskSucceeded,
+            TaskEnd::Failed | TaskEnd::Crashed(_) | TaskEnd::Stopped => TaskResponse::TaskFailed,
+        });
+        self.log.close();
+        if let Some(outcome) = self.outcome.take() {
+            // Nobody waits for a task in a borrowed session.
+            let _ = outcome.send(self.end.clone());
+        }
+        self.ended.cancel();
+    }
+}

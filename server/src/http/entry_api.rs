@@ -1,0 +1,54 @@
+//! The entry that is installed, as handlers need it; and the endpoint that installs one for tests.
+
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts as RequestParts;
+use axum::response::Response;
+use engine::entry::InstallError;
+use wire::ErrorName;
+use wire::entry::Entry;
+use wire::server::{InstallReply, InstallResult};
+
+use super::text::Text;
+use super::{AppState, error};
+
+/// The entry of now. Without one the request goes no further.
+pub(super) struct Installed(pub(super) Arc<Entry>);
+
+impl FromRequestParts<AppState> for Installed {
+    type Rejection = Response;
+
+    async fn from_request_parts(_: &mut RequestParts, state: &AppState) -> Result<Self, Response> {
+        let entry = state.entries.current().map(Self);
+        entry.ok_or_else(|| error::said_no(ErrorName::EntryNotInstalled, None))
+    }
+}
+
+/// `copilot/test/installJobsEntry`, the file's path in the body. In test mode only.
+pub(super) async fn install_jobs_entry(
+    State(state): State<AppState>,
+    Text(file): Text,
+) -> Json<InstallReply> {
+    let Some(folder) = &state.test_folder else {
+        return Json(InstallReply { result: InstallResult::Rejected, error: None });
+    };
+    let file = FilePath::new(file.trim());
+    let installed = state.entries.install_file_within(folder, file, &state.sessions).await;
+    let (result, error) = match installed {
+        Ok(()) => (InstallResult::Ok, None),
+        Err(error) => {
+            let result = match error {
+                InstallError::File { .. } => InstallResult::InvalidatePath,
+                InstallError::Invalid(_) => InstallResult::InvalidateEntry,
+                InstallError::SessionRunning | InstallError::UnknownModel(_) => {
+                    InstallResult::Rejected
+                }
+            };
+            (result, Some(error.to_string()))
+        }
+    };
+    Json(InstallReply { result, error })
+}

@@ -1,0 +1,71 @@
+//! The API of tasks. Handlers parse, call the manager, and serialise.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use engine::live::ReaderKey;
+use engine::task::TaskError;
+use wire::{StopReply, TaskStarted, Tasks};
+
+use super::entry_api::Installed;
+use super::live::{self, Connection};
+use super::text::Text;
+use super::{AppState, error};
+
+/// `copilot/task`
+pub(super) async fn list_tasks(Installed(entry): Installed) -> Json<Tasks> {
+    Json(Tasks::from(&*entry))
+}
+
+/// `copilot/task/start/{task-name}/session/{session-id}`, the user's input in the body
+pub(super) async fn start_task(
+    State(state): State<AppState>,
+    Installed(entry): Installed,
+    Path((name, session)): Path<(String, String)>,
+    Text(user_input): Text,
+) -> Response {
+    let session = session.parse().map_err(|_| TaskError::SessionNotFound);
+    let started =
+        session.and_then(|session| state.tasks.start_borrowing(entry, &name, session, user_input));
+    match started {
+        Ok(task_id) => Json(TaskStarted { task_id }).into_response(),
+        Err(error) => error::said_no(error.name(), None),
+    }
+}
+
+/// `copilot/task/{id}/stop`
+pub(super) async fn stop_task(
+    State(state): State<AppState>,
+    _: Installed,
+    Path(id): Path<String>,
+) -> Response {
+    let stopped = match id.parse() {
+        Ok(id) => state.tasks.stop(id).await,
+        Err(_) => Err(TaskError::TaskNotFound),
+    };
+    match stopped {
+        Ok(()) => Json(StopReply::default()).into_response(),
+        Err(error) => error::said_no(error.name(), None),
+    }
+}
+
+/// `copilot/task/{id}/live`: one response a call
+pub(super) async fn poll_task(
+    State(state): State<AppState>,
+    _: Installed,
+    Path(id): Path<String>,
+    connection: Connection,
+) -> Response {
+    live::poll(&id, ReaderKey::Implicit, connection, |id, reader| state.tasks.poll(id, reader))
+        .await
+}
+
+/// `copilot/task/{id}/live/{token}`: everything new
+pub(super) async fn poll_task_as(
+    State(state): State<AppState>,
+    _: Installed,
+    Path((id, token)): Path<(String, String)>,
+    connection: Connection,
+) -> Response {
+    live::poll_as(&id, &token, connection, |id, reader| state.tasks.poll(id, reader)).await
+}
