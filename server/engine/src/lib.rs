@@ -3,10 +3,12 @@
 //! - [`live`]: the responses of a session, task or job, and those who read them.
 //! - [`agent`]: what runs a model, and the models that are always there.
 //! - [`session`]: a conversation with an agent.
+//! - [`job`]: trees of tasks that run as one.
 //! - [`lifecycle`]: who owns the futures in the background.
 //! - [`workspace`]: which folder the portal works in.
 
 pub mod agent;
+pub mod job;
 pub mod lifecycle;
 pub mod live;
 pub mod session;
