@@ -6,6 +6,7 @@
 
 pub mod entry;
 mod id;
+mod job;
 mod live;
 mod model;
 mod reply;
@@ -15,6 +16,9 @@ mod session_list;
 mod task;
 
 pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, SessionId, TaskId};
+pub use job::{
+    JobInfo, JobResponse, JobStarted, JobStatus, JobStatusReply, JobTask, RunningJobs, WorkStatus,
+};
 pub use live::{LiveEntity, LiveReply};
 pub use model::{ModelInfo, Models, ProviderProblem};
 pub use reply::{Closed, Done, ErrorName, ErrorReply, SessionStarted, StopReply, TokenReply};

@@ -5,11 +5,13 @@
 //! - [`session`]: a conversation with an agent.
 //! - [`entry`]: the tasks and jobs that are installed.
 //! - [`task`]: a prompt with conditions, in sessions of its own or a borrowed one.
+//! - [`job`]: trees of tasks that run as one.
 //! - [`lifecycle`]: who owns the futures in the background.
 //! - [`workspace`]: which folder the portal works in.
 
 pub mod agent;
 pub mod entry;
+pub mod job;
 pub mod lifecycle;
 pub mod live;
 pub mod session;

@@ -1,0 +1,281 @@
+//! Jobs: which ones run, and what happens in a run.
+
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use crate::{JobId, TaskId};
+
+/// The answer of `job/start`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobStarted {
+    /// The new run.
+    pub job_id: JobId,
+}
+
+/// The answer of `job/running`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningJobs {
+    /// Those that run, and those that ended not long ago.
+    pub jobs: Vec<JobInfo>,
+}
+
+/// A run of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobInfo {
+    /// Which run.
+    pub job_id: JobId,
+    /// Of which job of the entry.
+    pub job_name: String,
+    /// ISO 8601, UTC.
+    pub start_time: String,
+    /// How it stands.
+    pub status: JobStatus,
+}
+
+/// How a run of a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum JobStatus {
+    /// It has not ended.
+    Running,
+    /// Its work was done.
+    Succeeded,
+    /// Its work was not done.
+    Failed,
+    /// It was stopped from outside.
+    Canceled,
+}
+
+/// The answer of `job/{id}/status`: a [`JobInfo`] and its tasks. The fields are repeated because
+/// flattening one into the other would copy each answer into a generic tree first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobStatusReply {
+    /// Which run.
+    pub job_id: JobId,
+    /// Of which job of the entry.
+    pub job_name: String,
+    /// ISO 8601, UTC.
+    pub start_time: String,
+    /// How it stands.
+    pub status: JobStatus,
+    /// The works that have been started, each with its last run.
+    pub tasks: Vec<JobTask>,
+}
+
+impl JobStatusReply {
+    /// Puts the two halves together.
+    pub fn new(info: JobInfo, tasks: Vec<JobTask>) -> Self {
+        let JobInfo { job_id, job_name, start_time, status } = info;
+        Self { job_id, job_name, start_time, status, tasks }
+    }
+}
+
+/// The last run of a work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobTask {
+    /// Which work.
+    pub work_id_in_job: u32,
+    /// Where to follow it, while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    /// How it stands.
+    pub status: WorkStatus,
+}
+
+/// How a run of a work stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WorkStatus {
+    /// It has not ended.
+    Running,
+    /// Its task was done.
+    Succeeded,
+    /// Its task was not done.
+    Failed,
+}
+
+/// One response of a run of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "callback", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum JobResponse {
+    /// A task was started.
+    WorkStarted {
+        /// For which work.
+        work_id: u32,
+        /// Where to follow it.
+        task_id: TaskId,
+    },
+    /// A task has ended.
+    WorkStopped {
+        /// Of which work.
+        work_id: u32,
+        /// It was done.
+        succeeded: bool,
+    },
+    /// The end: the work was done.
+    JobSucceeded,
+    /// The end: the work was not done.
+    JobFailed,
+    /// The end: it was stopped from outside.
+    JobCanceled,
+    /// Something broke.
+    #[serde(untagged, rename_all = "camelCase")]
+    Error {
+        /// What.
+        #[serde(rename = "jobError")]
+        message: String,
+    },
+}
+
+/// All fields of all responses, for the same reason as in `session`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AnyResponse {
+    callback: Option<String>,
+    job_error: Option<String>,
+    work_id: Option<u32>,
+    task_id: Option<TaskId>,
+    succeeded: Option<bool>,
+}
+
+impl TryFrom<AnyResponse> for JobResponse {
+    /// What is missing or unknown.
+    type Error = &'static str;
+
+    fn try_from(any: AnyResponse) -> Result<Self, &'static str> {
+        let work_id = any.work_id.ok_or("workId");
+        let Some(callback) = any.callback else {
+            return Ok(Self::Error { message: any.job_error.ok_or("callback")? });
+        };
+        Ok(match callback.as_str() {
+            "workStarted" => {
+                Self::WorkStarted { work_id: work_id?, task_id: any.task_id.ok_or("taskId")? }
+            }
+            "workStopped" => Self::WorkStopped {
+                work_id: work_id?,
+                succeeded: any.succeeded.ok_or("succeeded")?,
+            },
+            "jobSucceeded" => Self::JobSucceeded,
+            "jobFailed" => Self::JobFailed,
+            "jobCanceled" => Self::JobCanceled,
+            _ => return Err("a known callback"),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for JobResponse {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let any = AnyResponse::deserialize(deserializer)?;
+        any.try_into()
+            .map_err(|missing| de::Error::custom(format_args!("a job response lacks {missing}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use serde::de::DeserializeOwned;
+
+    use super::*;
+
+    const JOB: &str = "job-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11";
+    const TASK: &str = "task-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c12";
+
+    fn assert_spelling<T>(value: &T, json: &str)
+    where
+        T: Debug + PartialEq + Serialize + DeserializeOwned,
+    {
+        assert_eq!(serde_json::to_string(value).expect("json"), json);
+        assert_eq!(&serde_json::from_str::<T>(json).expect(json), value);
+    }
+
+    fn info(status: JobStatus) -> JobInfo {
+        JobInfo {
+            job_id: JOB.parse().expect("id"),
+            job_name: "scrum".to_owned(),
+            start_time: "2026-01-02T03:04:05Z".to_owned(),
+            status,
+        }
+    }
+
+    #[test]
+    fn responses_are_spelt_as_the_api_says() {
+        use JobResponse as R;
+        let task_id = TASK.parse().expect("id");
+        assert_spelling(
+            &R::WorkStarted { work_id: 0, task_id },
+            &format!(r#"{{"callback":"workStarted","workId":0,"taskId":"{TASK}"}}"#),
+        );
+        assert_spelling(
+            &R::WorkStopped { work_id: 12, succeeded: false },
+            r#"{"callback":"workStopped","workId":12,"succeeded":false}"#,
+        );
+        assert_spelling(&R::JobSucceeded, r#"{"callback":"jobSucceeded"}"#);
+        assert_spelling(&R::JobFailed, r#"{"callback":"jobFailed"}"#);
+        assert_spelling(&R::JobCanceled, r#"{"callback":"jobCanceled"}"#);
+        assert_spelling(&R::Error { message: "e".to_owned() }, r#"{"jobError":"e"}"#);
+    }
+
+    #[test]
+    fn any_other_response_is_refused() {
+        for json in [
+            "{}",
+            "[]",
+            r#"{"taskError":"e"}"#,
+            r#"{"callback":"taskFailed"}"#,
+            r#"{"callback":"workStopped","succeeded":true}"#,
+            r#"{"callback":"workStopped","workId":1}"#,
+            r#"{"callback":"workStopped","workId":-1,"succeeded":true}"#,
+            r#"{"callback":"workStarted","workId":1}"#,
+        ] {
+            assert!(serde_json::from_str::<JobResponse>(json).is_err(), "{json}");
+        }
+        // A session's id is not a task's.
+        let json = format!(
+            r#"{{"callback":"workStarted","workId":0,"taskId":"{}"}}"#,
+            TASK.replace("task-", "session-")
+        );
+        assert!(serde_json::from_str::<JobResponse>(&json).is_err(), "{json}");
+    }
+
+    #[test]
+    fn replies_are_spelt_as_the_api_says() {
+        let started = JobStarted { job_id: JOB.parse().expect("id") };
+        assert_spelling(&started, &format!(r#"{{"jobId":"{JOB}"}}"#));
+        assert_spelling(&RunningJobs::default(), r#"{"jobs":[]}"#);
+        for (status, name) in [
+            (JobStatus::Running, "Running"),
+            (JobStatus::Succeeded, "Succeeded"),
+            (JobStatus::Failed, "Failed"),
+            (JobStatus::Canceled, "Canceled"),
+        ] {
+            assert_spelling(
+                &RunningJobs { jobs: vec![info(status)] },
+                &format!(
+                    r#"{{"jobs":[{{"jobId":"{JOB}","jobName":"scrum","startTime":"2026-01-02T03:04:05Z","status":"{name}"}}]}}"#
+                ),
+            );
+        }
+    }
+
+    #[test]
+    fn a_status_lists_the_tasks_beside_the_job() {
+        let task = |work_id_in_job, status| JobTask { work_id_in_job, task_id: None, status };
+        let running = JobTask { task_id: TASK.parse().ok(), ..task(2, WorkStatus::Running) };
+        let tasks = vec![task(0, WorkStatus::Succeeded), task(1, WorkStatus::Failed), running];
+        assert_spelling(
+            &JobStatusReply::new(info(JobStatus::Running), tasks),
+            &format!(
+                concat!(
+                    r#"{{"jobId":"{}","jobName":"scrum","startTime":"2026-01-02T03:04:05Z","#,
+                    r#""status":"Running","tasks":[{{"workIdInJob":0,"status":"Succeeded"}},"#,
+                    r#"{{"workIdInJob":1,"status":"Failed"}},"#,
+                    r#"{{"workIdInJob":2,"taskId":"{}","status":"Running"}}]}}"#
+                ),
+                JOB, TASK
+            ),
+        );
+    }
+}
