@@ -1,0 +1,6 @@
+//! Entries, right and wrong.
+
+#[test]
+fn print() {
+    println!("{}", super::schema());
+}
