@@ -140,8 +140,12 @@ impl TestApp {
 
     /// Installs an entry, as `--entry` does.
     pub async fn install(&self, entry: &Value) {
-        let entry =
-            Entry::parse(&entry.to_string()).unwrap_or_else(|problems| panic!("{problems}"));
+        self.install_text(&entry.to_string()).await;
+    }
+
+    /// The same, for a text whose order matters.
+    pub async fn install_text(&self, entry: &str) {
+        let entry = Entry::parse(entry).unwrap_or_else(|problems| panic!("{problems}"));
         self.entries.install(entry, &self.sessions).await.expect("known models, no session");
     }
 
