@@ -103,7 +103,8 @@ impl TaskManager {
         if !entry.tasks.contains_key(name) {
             return Err(TaskError::TaskNotFound);
         }
-        let start = Start { entry, name: name.to_owned(), task_model, user_input };
+        let start =
+            Start { id: TaskId::generate(), entry, name: name.to_owned(), task_model, user_input };
         Ok(self.start(start, Sessions::Borrowed(session)).id)
     }
 
@@ -112,12 +113,12 @@ impl TaskManager {
         let ManagedTask { entry, name, model_override, working_directory, user_input } = task;
         let found = entry.tasks.get(&name).ok_or(TaskError::TaskNotFound)?;
         let task_model = entry.resolve_model(found, model_override.as_ref()).to_owned();
-        let start = Start { entry, name, task_model, user_input };
+        let start = Start { id: TaskId::generate(), entry, name, task_model, user_input };
         Ok(self.start(start, Sessions::Own { working_directory, open: None }))
     }
 
     fn start(&self, start: Start, sessions: Sessions) -> RunningTask {
-        let id = TaskId::generate();
+        let id = start.id;
         let log = self.live.open(id);
         let (sender, outcome) = oneshot::channel();
         let run = Run {
@@ -178,6 +179,7 @@ impl TaskManager {
 
 /// A run that is about to begin.
 struct Start {
+    id: TaskId,
     entry: Arc<Entry>,
     name: String,
     task_model: String,
@@ -196,6 +198,6 @@ impl Start {
             driving_retries: &self.entry.driving_session_retries,
         };
         end.end = flow::run(plan, self.user_input, &mut port).await;
-        tracing::info!(name = self.name, end = end.end.name(), "task ended");
+        tracing::info!(task = %self.id, end = end.end.name(), "task ended");
     }
 }
