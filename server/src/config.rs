@@ -391,7 +391,9 @@ mod tests {
         ] {
             assert!(help.contains(option), "{option} is missing in:\n{help}");
         }
-        assert!(help.contains("COPILOT_PORTAL_PORT"), "{help}");
+        for variable in ["COPILOT_PORTAL_PORT", "COPILOT_PORTAL_ENTRY"] {
+            assert!(help.contains(variable), "{variable} is missing in:\n{help}");
+        }
         assert_eq!(
             print("--version").trim(),
             concat!("copilot-portal ", env!("CARGO_PKG_VERSION"))
