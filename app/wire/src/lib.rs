@@ -4,6 +4,7 @@
 //! browser share. Pure: no I/O, no clock, and (without the feature `generate`) no randomness, so
 //! that it compiles for the browser as it is.
 
+pub mod chart;
 pub mod entry;
 mod id;
 mod job;
