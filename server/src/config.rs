@@ -14,6 +14,7 @@ mod file;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -28,6 +29,8 @@ pub const DEFAULT_FILE: &str = "portal.toml";
 const DEFAULT_PORT: u16 = 8888;
 const DEFAULT_MAX_BODY_BYTES: u64 = 16 * 1024 * 1024;
 const DEFAULT_MAX_SESSIONS: usize = 2000;
+const DEFAULT_MAX_TASKS: NonZeroU16 = NonZeroU16::new(32).expect("not zero");
+const DEFAULT_MAX_TASKS_PER_JOB: NonZeroU16 = NonZeroU16::new(8).expect("not zero");
 const DEFAULT_SIMULATED_FIRST_MS: u64 = 300;
 const DEFAULT_SIMULATED_DELTA_MS: u64 = 20;
 const SHORTEST_ACCESS_KEY: usize = 16;
@@ -66,6 +69,10 @@ pub struct Settings {
     pub max_body_bytes: u64,
     /// Sessions that are open at a time.
     pub max_sessions: usize,
+    /// Tasks of all jobs that run at a time.
+    pub max_tasks: NonZeroU16,
+    /// Tasks of one job that run at a time.
+    pub max_tasks_per_job: NonZeroU16,
     /// How long the simulated models wait before the first delta of a block.
     pub simulated_first_ms: u64,
     /// How long the simulated models wait between deltas.
@@ -163,6 +170,11 @@ fn settle(
             .or(file.max_body_bytes)
             .unwrap_or(DEFAULT_MAX_BODY_BYTES),
         max_sessions: line.max_sessions.or(file.max_sessions).unwrap_or(DEFAULT_MAX_SESSIONS),
+        max_tasks: line.max_tasks.or(file.max_tasks).unwrap_or(DEFAULT_MAX_TASKS),
+        max_tasks_per_job: line
+            .max_tasks_per_job
+            .or(file.max_tasks_per_job)
+            .unwrap_or(DEFAULT_MAX_TASKS_PER_JOB),
         simulated_first_ms: line
             .simulated_first_ms
             .or(file.simulated_first_ms)
@@ -254,6 +266,23 @@ mod tests {
         assert_eq!(run(&["--port", "9001"], folder.path()).expect("both").port, 9001);
         let names = ["--allowed-host", "a.lan", "--allowed-host", "b.lan"];
         assert_eq!(run(&names, folder.path()).expect("both").allowed_hosts, ["a.lan", "b.lan"]);
+    }
+
+    #[test]
+    fn the_bounds_of_jobs_come_from_wherever_they_are_set() {
+        let folder = folder_with("[server]\nmaxTasks = 20\nmaxTasksPerJob = 5\n");
+        let bounds = |arguments: &[&str], folder: &Path| {
+            let settings = run(arguments, folder).expect("settings");
+            (settings.max_tasks.get(), settings.max_tasks_per_job.get())
+        };
+        assert_eq!(bounds(&[], folder.path()), (20, 5));
+        assert_eq!(bounds(&["--max-tasks-per-job", "1"], folder.path()), (20, 1));
+        let empty = tempfile::tempdir().expect("temporary folder");
+        assert_eq!(bounds(&[], empty.path()), (32, 8));
+        assert_eq!(bounds(&["--max-tasks", "9"], empty.path()), (9, 8));
+        assert!(message(&["--max-tasks", "0"], empty.path()).contains("--max-tasks"));
+        let folder = folder_with("[server]\nmaxTasks = 0\n");
+        assert!(message(&[], folder.path()).contains("portal.toml:2: "));
     }
 
     #[test]

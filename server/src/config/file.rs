@@ -1,5 +1,6 @@
 //! `portal.toml`.
 
+use std::num::NonZeroU16;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +20,8 @@ pub(super) struct ConfigFile {
     pub(super) allowed_hosts: Option<Vec<String>>,
     pub(super) max_body_bytes: Option<u64>,
     pub(super) max_sessions: Option<usize>,
+    pub(super) max_tasks: Option<NonZeroU16>,
+    pub(super) max_tasks_per_job: Option<NonZeroU16>,
     pub(super) simulated_first_ms: Option<u64>,
     pub(super) simulated_delta_ms: Option<u64>,
     pub(super) test: bool,
@@ -51,6 +54,8 @@ struct ServerTable {
     allowed_hosts: Option<Vec<String>>,
     max_body_bytes: Option<u64>,
     max_sessions: Option<usize>,
+    max_tasks: Option<NonZeroU16>,
+    max_tasks_per_job: Option<NonZeroU16>,
     test: bool,
     test_folder: Option<PathBuf>,
 }
@@ -97,6 +102,8 @@ impl ConfigFile {
             allowed_hosts: server.allowed_hosts,
             max_body_bytes: server.max_body_bytes,
             max_sessions: server.max_sessions,
+            max_tasks: server.max_tasks,
+            max_tasks_per_job: server.max_tasks_per_job,
             simulated_first_ms: simulated.first_ms,
             simulated_delta_ms: simulated.delta_ms,
             test: server.test,
