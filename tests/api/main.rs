@@ -1,6 +1,7 @@
 //! API tests, one module a topic; all through the router of a whole server.
 
 mod access;
+mod entries;
 mod live;
 mod live_end;
 mod live_limits;
@@ -9,4 +10,5 @@ mod safety;
 mod server;
 mod sessions;
 mod targets;
+mod tasks;
 mod turns;

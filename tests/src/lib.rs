@@ -27,6 +27,7 @@ use server::security::Policy;
 use server::security::access::AccessKey;
 use server::security::host::OwnNames;
 use server::site::Site;
+use wire::entry::Entry;
 
 use alias::Alias;
 pub use session::{MODEL, TestSession, is_pending, unknown_session};
@@ -143,6 +144,17 @@ impl TestApp {
         });
         let idle = lifecycle.running();
         Self { portal: Portal::new(state), sessions, tasks, jobs, entries, lifecycle, idle }
+    }
+
+    /// Installs an entry, as `--entry` does.
+    pub async fn install(&self, entry: &Value) {
+        self.install_text(&entry.to_string()).await;
+    }
+
+    /// The same, for a text whose order matters.
+    pub async fn install_text(&self, entry: &str) {
+        let entry = Entry::parse(entry).unwrap_or_else(|problems| panic!("{problems}"));
+        self.entries.install(entry, &self.sessions).await.expect("known models, no session");
     }
 
     /// Stops all sessions and the server, and asserts that nothing is left of them.

@@ -2,8 +2,8 @@
 //!
 //! - [`live`]: the responses of a session, task or job, and those who read them.
 //! - [`agent`]: what runs a model, and the models that are always there.
+//! - [`entry`]: the tasks and jobs that the portal offers.
 //! - [`session`]: a conversation with an agent.
-//! - [`entry`]: the tasks and jobs that are installed.
 //! - [`task`]: a prompt with conditions, in sessions of its own or a borrowed one.
 //! - [`job`]: trees of tasks that run as one.
 //! - [`lifecycle`]: who owns the futures in the background.

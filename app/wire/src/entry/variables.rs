@@ -23,6 +23,8 @@ const MAX_CYCLE: usize = 20;
 
 #[derive(Debug, Default)]
 pub(super) struct Variables<'t> {
+    /// Whether the names of all variables could be read.
+    is_complete: bool,
     by_name: IndexMap<&'t str, Variable<'t>>,
     total_bytes: usize,
 }
@@ -94,7 +96,7 @@ impl<'t> Variables<'t> {
             let text = text.unwrap_or_default();
             (name, Variable { ordinal, text, faults, ..Variable::default() })
         });
-        let mut variables = Self { by_name: by_name.collect(), total_bytes: 0 };
+        let mut variables = Self { is_complete: true, by_name: by_name.collect(), total_bytes: 0 };
         for index in 0..variables.by_name.len() {
             if variables.by_name[index].faults.is_empty() {
                 let (uses, faults) = variables.look_up(&variables.by_name[index].text);
@@ -121,7 +123,7 @@ impl<'t> Variables<'t> {
         let expandable = faults.is_empty()
             && uses.iter().all(|variable| self.by_name[*variable].expansion.is_some());
         let expansion = if expandable { self.put_in(text, &mut faults) } else { None };
-        for fault in &faults {
+        for fault in faults.iter().filter(|fault| **fault != Fault::Unreadable) {
             problems.report(ordinal, path, fault);
         }
         for variable in uses {
@@ -159,6 +161,7 @@ impl<'t> Variables<'t> {
                 match self.by_name.get_index_of(name) {
                     Some(index) => uses.push(index),
                     None if RuntimeVariable::find(name).is_some() => {}
+                    None if !self.is_complete => faults.push(Fault::Unreadable),
                     None => faults.push(Fault::NotFound(name.to_owned())),
                 }
             }
@@ -255,17 +258,16 @@ impl<'t> Variables<'t> {
             faults.push(Fault::TooLong);
             return None;
         }
-        let expanded = parts().flat_map(|(dollar, text)| [dollar, text]).collect();
         let before = self.total_bytes;
-        self.total_bytes += bytes;
-        if self.total_bytes > MAX_TOTAL_BYTES {
-            // Once is enough.
-            if before <= MAX_TOTAL_BYTES {
-                faults.push(Fault::TooLongInAll);
-            }
-            return None;
+        let total_bytes = before + bytes;
+        let expanded = (total_bytes <= MAX_TOTAL_BYTES)
+            .then(|| parts().flat_map(|(dollar, text)| [dollar, text]).collect());
+        self.total_bytes = total_bytes;
+        // Once is enough.
+        if expanded.is_none() && before <= MAX_TOTAL_BYTES {
+            faults.push(Fault::TooLongInAll);
         }
-        Some(expanded)
+        expanded
     }
 
     /// Notes that these are used, and all that they use.
