@@ -2,6 +2,7 @@
 
 mod access;
 mod entries;
+mod job_rules;
 mod live;
 mod live_end;
 mod live_limits;

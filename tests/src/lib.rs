@@ -1,8 +1,10 @@
 //! The harness of the API tests: a whole server behind its router, without a socket.
 //!
-//! Sessions are driven through [`TestSession`], and what they say is checked by [`transcript`].
+//! Sessions are driven through [`TestSession`], and what they say is checked by [`transcript`]; jobs
+//! and their entries are in [`job`].
 
 mod alias;
+pub mod job;
 mod session;
 pub mod transcript;
 
