@@ -1,8 +1,29 @@
 //! Jobs: which ones run, and what happens in a run.
 
+use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use crate::chart::Chart;
+use crate::entry::{Entry, GridRow, Job};
 use crate::{JobId, TaskId};
+
+/// The answer of `job`: what there is to start. Nothing else of the entry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Jobs<'a> {
+    /// Where the jobs stand in the matrix.
+    pub grid: &'a [GridRow],
+    /// The jobs by name.
+    pub jobs: &'a IndexMap<String, Job>,
+    /// The chart of each job.
+    pub chart: IndexMap<&'a str, Chart>,
+}
+
+impl<'a> From<&'a Entry> for Jobs<'a> {
+    fn from(entry: &'a Entry) -> Self {
+        let chart = entry.jobs.iter().map(|(name, job)| (name.as_str(), Chart::of(job)));
+        Self { grid: &entry.grid, jobs: &entry.jobs, chart: chart.collect() }
+    }
+}
 
 /// The answer of `job/start`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
