@@ -1,6 +1,7 @@
 //! What several pages share, one file each.
 
 pub(crate) mod confirm;
+pub(crate) mod flow_chart;
 pub(crate) mod frame;
 pub(crate) mod message_block;
 pub(crate) mod resize_bar;
