@@ -26,6 +26,7 @@ use server::security::Policy;
 use server::security::access::AccessKey;
 use server::security::host::OwnNames;
 use server::site::Site;
+use wire::entry::Entry;
 
 use alias::Alias;
 pub use session::{MODEL, TestSession, is_pending, unknown_session};
@@ -39,6 +40,7 @@ pub struct TestApp {
     portal: Portal,
     sessions: Arc<SessionManager>,
     tasks: Arc<TaskManager>,
+    entries: Arc<EntryStore>,
     lifecycle: Lifecycle,
     /// What runs in a server without any session.
     idle: usize,
@@ -116,6 +118,7 @@ impl TestApp {
             live.clone(),
             lifecycle.clone(),
         );
+        let entries = EntryStore::new();
         let tasks = TaskManager::new(sessions.clone(), live, lifecycle.clone());
         let state = AppState::new(Parts {
             lifecycle: lifecycle.clone(),
@@ -125,14 +128,21 @@ impl TestApp {
                 max_body_bytes: options.max_body_bytes,
             },
             sessions: sessions.clone(),
-            entries: EntryStore::new(),
+            entries: entries.clone(),
             tasks: tasks.clone(),
             test_folder: options.test_folder,
             repo_root: Path::new(options.repo_root).to_path_buf(),
             site: Site::find().expect("a site folder, be it empty"),
         });
         let idle = lifecycle.running();
-        Self { portal: Portal::new(state), sessions, tasks, lifecycle, idle }
+        Self { portal: Portal::new(state), sessions, tasks, entries, lifecycle, idle }
+    }
+
+    /// Installs an entry, as `--entry` does.
+    pub async fn install(&self, entry: &Value) {
+        let entry =
+            Entry::parse(&entry.to_string()).unwrap_or_else(|problems| panic!("{problems}"));
+        self.entries.install(entry, &self.sessions).await.expect("known models, no session");
     }
 
     /// Stops all sessions and the server, and asserts that nothing is left of them.

@@ -4,14 +4,21 @@
 //! prompts are expanded, works are flattened and numbered, every name refers to something. The
 //! engine runs it, the schema for editors is generated from it.
 
+mod json;
+mod problem;
 mod prompt;
-mod stub;
-pub use stub::*;
+mod read;
+#[cfg(feature = "schema")]
+mod schema;
+mod variables;
 
 use indexmap::IndexMap;
 use serde::Serialize;
 
+pub use problem::{Problem, Problems};
 pub use prompt::{Prompt, RuntimeVariable};
+#[cfg(feature = "schema")]
+pub use schema::schema;
 
 /// The tools by which a model answers to the task engine. Every session has them.
 pub const JOB_TOOLS: [&str; 4] =
@@ -29,47 +36,99 @@ pub const JOB_PREREQUISITE_FAILED: &str = "job_prerequisite_failed";
 /// The category of the model that judges: every entry has it.
 pub const DRIVING: &str = "driving";
 
-/// A checked entry. Maps keep the order of the file.
+/// Tasks for coding agents, jobs that are made of them, and where the jobs stand in the matrix.
+// Maps keep the order of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(deny_unknown_fields, transform = schema::complete_entry))]
 pub struct Entry {
-    /// Model ids by category. The category `driving` judges conditions.
+    /// Model ids by category. Tasks name a category, so that a model can be exchanged in one
+    /// place. The category `driving` must be there: it judges conditions.
+    #[cfg_attr(feature = "schema", schemars(transform = schema::require_driving))]
     pub models: IndexMap<String, String>,
-    /// What to fall back on when a driving session crashes. The first is the driving model.
+    /// Which models to try, and how often, when a session that judges a condition crashes. The
+    /// first one is the model of `driving`.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
     pub driving_session_retries: Vec<DrivingSessionRetry>,
     /// The tasks by name.
     pub tasks: IndexMap<String, Task>,
     /// The jobs by name.
     pub jobs: IndexMap<String, Job>,
-    /// Where the jobs stand in the matrix.
+    /// The matrix of jobs, row by row.
     pub grid: Vec<GridRow>,
+    #[serde(skip)]
+    named_models: Vec<NamedModel>,
+}
+
+/// A model that an entry names by its own id, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedModel {
+    /// Where, as a JavaScript expression from `entry` on.
+    pub path: String,
+    /// The model's id.
+    pub id: String,
+}
+
+impl Entry {
+    /// Reads and checks the text of an entry. All problems are found at once.
+    pub fn parse(text: &str) -> Result<Self, Problems> {
+        read::read(text)
+    }
+
+    /// Every model id in the entry, in the order of its text. Whether there are such models is
+    /// known only where the entry is installed.
+    pub fn model_ids(&self) -> &[NamedModel] {
+        &self.named_models
+    }
+
+    /// The id of the model that runs a task of this entry.
+    pub fn resolve_model<'a>(
+        &'a self,
+        task: &'a Task,
+        model_override: Option<&'a Model>,
+    ) -> &'a str {
+        match model_override.or(task.model.as_ref()) {
+            Some(Model::Id(id)) => id,
+            Some(Model::Category(category)) => self.model_of(category),
+            None => self.model_of(DRIVING),
+        }
+    }
+
+    /// The model of a category, which a checked entry has.
+    fn model_of(&self, category: &str) -> &str {
+        self.models.get(category).map_or("", String::as_str)
+    }
 }
 
 /// How often a model is tried again when a driving session crashes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct DrivingSessionRetry {
-    /// The model.
+    /// The model's own id.
     pub model_id: String,
-    /// How often.
+    /// How often it is tried.
+    #[cfg_attr(feature = "schema", schemars(range(max = u32::MAX)))]
     pub retries: u32,
 }
 
 /// Something to ask an agent for, and how to know that it was done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Task {
-    /// What runs it, unless a work says otherwise.
+    /// Which model runs it. If absent, each work that uses the task must have a `modelOverride`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
-    /// What to do.
+    /// What the agent is asked to do, line by line.
     pub prompt: Prompt,
-    /// Whether the prompt uses `$user-input`.
+    /// Whether the user must type something first: true exactly if the prompt uses `$user-input`.
     pub require_user_input: bool,
-    /// Whether it can be begun.
+    /// When the task can be begun. If absent: always.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub availability: Option<Availability>,
-    /// Whether it was done.
+    /// When the task was done. If absent: as soon as the agent has answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub criteria: Option<Criteria>,
 }
@@ -77,8 +136,9 @@ pub struct Task {
 /// A model, by category or by its own id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Model {
-    /// A key of the entry's `models`.
+    /// A category in the entry's `models`.
     Category(String),
     /// A model's own id.
     Id(String),
@@ -95,92 +155,112 @@ impl Model {
 
 /// When a task can be begun.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Availability {
-    /// Judged before the task begins.
+    /// Asked before the task begins; the task fails unless it is answered by `job_boolean_true`.
+    /// Must mention `job_boolean_true` or `job_boolean_false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<Prompt>,
 }
 
-/// When a task was done.
+/// When a task was done: all the tools were called, and the condition holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Criteria {
-    /// Tools that must have been called.
+    /// Tools that the agent must have called.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(default, schema_with = "schema::tools"))]
     pub tool_executed: Vec<String>,
-    /// Judged after the task's turn.
+    /// Asked when the agent has answered; it holds if it is answered by `job_boolean_true`. Must
+    /// mention `job_boolean_true` or `job_boolean_false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub condition: Option<Prompt>,
-    /// Whether the task's own session judges; else a driving session does.
+    /// Whether the session that did the task also judges the condition. If false, a new session
+    /// with the model of `driving` does. If absent: true.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub run_condition_in_same_session: bool,
-    /// What to do if not.
+    /// What to do if the task was not done.
     pub failure_action: FailureAction,
 }
 
 /// What to do if a task was not done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct FailureAction {
-    /// How often to try again.
+    /// How often the agent is asked again before the task fails.
+    #[cfg_attr(feature = "schema", schemars(range(max = u32::MAX)))]
     pub retry_times: u32,
-    /// What to say besides when trying again.
+    /// What is said besides the prompt when the agent is asked again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub additional_prompt: Option<Prompt>,
 }
 
-/// A tree of tasks that can be started as one.
+/// A tree of tasks that is started as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Job {
-    /// Whether one of its tasks uses `$user-input`.
+    /// Whether the user must type something first: true exactly if one of its tasks requires it.
+    /// Can be left out.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub require_user_input: bool,
-    /// What it consists of.
+    /// What the job consists of.
     pub work: Work,
 }
 
 /// A part of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all_fields = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub enum Work {
-    /// One task.
+    /// One task. It succeeds or fails as the task does.
     Ref {
-        /// Which task.
+        /// The task's name.
         task_id: String,
-        /// Counted through the job from 0.
+        /// Counts the tasks of the job from 0. Can be left out: it is filled in.
+        #[cfg_attr(feature = "schema", schemars(with = "Option<u32>", range(max = u32::MAX)))]
         work_id_in_job: u32,
-        /// What runs it instead of the task's model.
+        /// Which model runs the task here, instead of its own.
         #[serde(skip_serializing_if = "Option::is_none")]
         model_override: Option<Model>,
     },
-    /// One after the other.
+    /// One work after the other. The first that fails ends it.
     Seq {
-        /// At least one, none of them a `Seq`.
+        /// The works in their order, at least one.
+        // None of them is a `Seq`: those were flattened.
+        #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
         works: Vec<Work>,
     },
-    /// All at once.
+    /// All works at once. It fails if one of them fails.
     Par {
-        /// At least one, none of them a `Par`.
+        /// The works, at least one.
+        // None of them is a `Par`: those were flattened.
+        #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
         works: Vec<Work>,
     },
-    /// Again and again.
+    /// A work again and again. It fails if the body fails.
     Loop {
-        /// Goes on only while the work's result is this.
+        /// Before each round: ends the loop, successfully, if the result of the work (true if it
+        /// succeeds) is not this boolean.
         #[serde(skip_serializing_if = "Option::is_none")]
         pre_condition: Option<(bool, Box<Work>)>,
-        /// What is done each time.
+        /// What is done in each round.
         body: Box<Work>,
-        /// Goes on only if the work's result is this.
+        /// After each round: begins another one if the result of the work (true if it succeeds)
+        /// is this boolean. If absent, there is one round.
         #[serde(skip_serializing_if = "Option::is_none")]
         post_condition: Option<(bool, Box<Work>)>,
     },
-    /// One or the other.
+    /// One work or the other.
     Alt {
-        /// Whose result decides.
+        /// Decides: true if it succeeds.
         condition: Box<Work>,
-        /// Done if it succeeded.
+        /// Done if the condition succeeds. If absent, nothing is done.
         #[serde(skip_serializing_if = "Option::is_none")]
         true_work: Option<Box<Work>>,
-        /// Done if it failed.
+        /// Done if the condition fails. If absent, nothing is done.
         #[serde(skip_serializing_if = "Option::is_none")]
         false_work: Option<Box<Work>>,
     },
@@ -203,23 +283,73 @@ impl Work {
             }
         }
     }
+
+    /// The same, to change them.
+    fn children_mut(&mut self) -> Vec<&mut Work> {
+        match self {
+            Self::Ref { .. } => Vec::new(),
+            Self::Seq { works } | Self::Par { works } => works.iter_mut().collect(),
+            Self::Loop { pre_condition, body, post_condition } => {
+                let conditions = [pre_condition, post_condition].into_iter().flatten();
+                let conditions = conditions.map(|(_, work)| &mut **work);
+                conditions.chain([&mut **body]).collect()
+            }
+            Self::Alt { condition, true_work, false_work } => {
+                let branches = [true_work, false_work].into_iter().flatten();
+                [condition].into_iter().chain(branches).map(|work| &mut **work).collect()
+            }
+        }
+    }
+
+    /// Every task in this work, in the order in which they are numbered.
+    pub fn task_refs(&self) -> Vec<TaskRef<'_>> {
+        let mut found = Vec::new();
+        self.collect_task_refs(&mut found);
+        found
+    }
+
+    fn collect_task_refs<'a>(&'a self, found: &mut Vec<TaskRef<'a>>) {
+        if let Self::Ref { task_id, work_id_in_job, model_override } = self {
+            let (work_id_in_job, model_override) = (*work_id_in_job, model_override.as_ref());
+            found.push(TaskRef { task_id, work_id_in_job, model_override });
+        }
+        for child in self.children() {
+            child.collect_task_refs(found);
+        }
+    }
+}
+
+/// A task in a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskRef<'a> {
+    /// Which task.
+    pub task_id: &'a str,
+    /// Counted through the job from 0.
+    pub work_id_in_job: u32,
+    /// What runs it instead of the task's model.
+    pub model_override: Option<&'a Model>,
 }
 
 /// A row of the matrix of jobs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct GridRow {
-    /// What its jobs have in common.
+    /// What the jobs of the row have in common.
     pub keyword: String,
-    /// Cell by cell; `None` is an empty one.
+    /// Cell by cell; null leaves one empty.
     pub jobs: Vec<Option<GridCell>>,
 }
 
 /// A button of the matrix of jobs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct GridCell {
     /// What stands on it.
     pub name: String,
-    /// Which job it starts.
+    /// The job that it starts.
     pub job_name: String,
 }
+
+#[cfg(test)]
+mod tests;

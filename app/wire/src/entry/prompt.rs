@@ -4,8 +4,13 @@ use std::borrow::Cow;
 
 use serde::{Serialize, Serializer};
 
-/// A prompt whose own variables are expanded; those of the running task are still in it.
+/// A prompt, line by line. `$name` stands for the prompt variable of that name; `$user-input`,
+/// `$task-model`, `$reported-document`, `$reported-true-reason` and `$reported-false-reason` get
+/// their values while a task runs.
+// Here it is one text. Its own variables are expanded; those of the running task are still in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "Vec<String>", extend("minItems" = 1)))]
 pub struct Prompt(String);
 
 /// What stands for a runtime variable without a value.
@@ -62,6 +67,11 @@ impl Prompt {
     /// The text, with the runtime variables as they are written.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Whether a value of that variable would be put in.
+    pub fn uses(&self, variable: RuntimeVariable) -> bool {
+        pieces(&self.0).any(|piece| piece == Piece::Variable(variable.name()))
     }
 
     /// The text to send now. Values are put in as they are: a `$` in them means nothing.

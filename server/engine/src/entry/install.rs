@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::RwLock;
 use wire::Models;
-use wire::entry::{Entry, ParseError};
+use wire::entry::{Entry, Problems};
 
 use crate::session::SessionManager;
 
@@ -26,8 +26,8 @@ pub enum InstallError {
         problem: String,
     },
     /// It breaks rules. One line for each.
-    #[error("{0}")]
-    Invalid(String),
+    #[error(transparent)]
+    Invalid(#[from] Problems),
     /// It would change what runs.
     #[error("a session is running: stop all sessions first")]
     SessionRunning,
@@ -60,9 +60,11 @@ impl EntryStore {
         sessions: &SessionManager,
     ) -> Result<(), InstallError> {
         let text = read(file).await?;
-        let entry = Entry::parse(&text).map_err(|error| match error {
-            ParseError::NotJson(problem) => InstallError::File { file: file.to_owned(), problem },
-            ParseError::Invalid(problems) => InstallError::Invalid(problems.to_string()),
+        let entry = Entry::parse(&text).map_err(|problems| match problems {
+            Problems::NotJson { .. } => {
+                InstallError::File { file: file.to_owned(), problem: problems.to_string() }
+            }
+            Problems::Invalid { .. } => InstallError::Invalid(problems),
         })?;
         self.install(entry, sessions).await
     }
@@ -93,7 +95,7 @@ impl EntryStore {
     /// Installs the entry that needs nothing but the simulated models.
     pub async fn install_sample(&self, sessions: &SessionManager) -> Result<(), InstallError> {
         let entry = Entry::parse(super::SAMPLE);
-        let entry = entry.map_err(|error| InstallError::Invalid(error.to_string()))?;
+        let entry = entry.map_err(InstallError::Invalid)?;
         self.install(entry, sessions).await
     }
 
@@ -130,9 +132,9 @@ fn unreadable(file: &Path, error: &io::Error) -> InstallError {
 fn check_models(entry: &Entry, models: &Models) -> Result<(), InstallError> {
     let known = |id: &str| models.models.iter().any(|model| model.id == id);
     let mut message = String::new();
-    for (path, id) in entry.model_ids().filter(|(_, id)| !known(id)) {
+    for model in entry.model_ids().iter().filter(|model| !known(&model.id)) {
         // Writing into a string can't fail.
-        let _ = writeln!(message, "{path}: unknown model: {id}");
+        let _ = writeln!(message, "{}: Unknown model: {}.", model.path, model.id);
     }
     if message.is_empty() {
         return Ok(());

@@ -1,0 +1,1 @@
+//! Entries, right and wrong.
