@@ -67,6 +67,8 @@ enum Next {
     End(Connection),
 }
 
+type Deliver = dyn Fn(&str) -> Result<Option<ErrorName>, ApiError>;
+
 /// What the loop needs of what it follows. Without its type, so that the loop is in the download
 /// once and not once for each kind.
 struct Source {
@@ -74,7 +76,7 @@ struct Source {
     closed: ErrorName,
     not_found: ErrorName,
     /// Hands on the responses of an answer, or else says which error it is.
-    deliver: Box<dyn Fn(&str) -> Result<Option<ErrorName>, ApiError>>,
+    deliver: Box<Deliver>,
     /// Hands on how the connection is; nothing means that the history comes again.
     tell: Rc<dyn Fn(Option<Connection>)>,
 }

@@ -40,13 +40,13 @@ pub(crate) struct Feed {
 }
 
 impl Feed {
-    /// Nothing said yet.
-    pub(crate) fn new() -> Self {
+    /// Nothing said yet; a task may run already.
+    pub(crate) fn new(task_runs: bool) -> Self {
         Self {
             transcript: StoredValue::new(Transcript::default()),
             blocks: RwSignal::new(Vec::new()),
             session_works: RwSignal::new(false),
-            task_runs: RwSignal::new(false),
+            task_runs: RwSignal::new(task_runs),
             connection: RwSignal::new(Connection::Connecting),
             task_lost: RwSignal::new(None),
             answers: RwSignal::new(0),

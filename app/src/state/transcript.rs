@@ -198,9 +198,7 @@ impl<C: BlockCell> Transcript<C> {
             R::GeneratedUserPrompt { prompt } => {
                 self.count(BlockKind::User, Block::complete(Some("Task"), prompt))
             }
-            R::Error { message } => {
-                self.count(BlockKind::Message, Block::error("Error", message))
-            }
+            R::Error { message } => self.count(BlockKind::Message, Block::error("Error", message)),
             R::AgentStart { .. } => {
                 return Changes { working: Some(true), opened: false };
             }
