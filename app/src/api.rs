@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use web_sys::AbortSignal;
 use wire::server::{Refusal, TestReply};
 use wire::{
-    Done, ErrorName, ErrorReply, LiveReply, LiveToken, Models, SessionId, SessionResponse,
-    SessionStarted, Sessions, StopReply, TokenReply,
+    Done, ErrorName, ErrorReply, LiveEntity, LiveToken, Models, SessionId, SessionResponse,
+    SessionStarted, Sessions, StopReply, TaskId, TaskResponse, TaskStarted, Tasks, TokenReply,
 };
 
 /// Why a request brought no answer.
@@ -60,6 +60,8 @@ fn explain(name: ErrorName) -> &'static str {
         }
         ErrorName::WorkingDirectoryNotExists => "There is no such folder on the server's machine.",
         ErrorName::SessionNotFound | ErrorName::SessionClosed => "This session has ended.",
+        ErrorName::TaskNotFound => "There is no such task, or not any more.",
+        ErrorName::EntryNotInstalled => "No tasks and jobs are installed.",
         ErrorName::TooManySessions => "Too many sessions are open. Close one first.",
         ErrorName::TooManyQueries => "Too many prompts are waiting in this session.",
         ErrorName::TooManyReaders | ErrorName::TooManyPendingCalls => {
@@ -121,21 +123,68 @@ pub async fn stop_server() -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Waits for what happens in a session next. `signal` ends the wait.
-pub async fn follow_session(
-    id: SessionId,
+/// The tasks that can be started; without an entry there are none.
+pub async fn tasks() -> Result<Tasks, ApiError> {
+    let response = Request::get("/api/copilot/task").send().await;
+    match accept(response.map_err(|_| ApiError::Unreachable)?).await {
+        Err(ApiError::Domain { name: ErrorName::EntryNotInstalled, .. }) => {
+            Ok(Tasks { tasks: Vec::new() })
+        }
+        result => result,
+    }
+}
+
+/// Starts a task in a session.
+pub async fn start_task(name: &str, session: SessionId, input: &str) -> Result<TaskId, ApiError> {
+    // A name is one segment of the path, whatever is in it.
+    let name = encode_path(name).replace('/', "%2F");
+    let path = format!("/api/copilot/task/start/{name}/session/{session}");
+    let started: TaskStarted = ask(&path, input).await?;
+    Ok(started.task_id)
+}
+
+/// Something whose responses can be followed.
+pub(crate) trait Followed: LiveEntity + fmt::Display {
+    /// One response of it.
+    type Response: DeserializeOwned + 'static;
+    /// Where in the API such things are.
+    const PLACE: &'static str;
+}
+
+impl Followed for SessionId {
+    type Response = SessionResponse;
+    const PLACE: &'static str = "session";
+}
+
+impl Followed for TaskId {
+    type Response = TaskResponse;
+    const PLACE: &'static str = "task";
+}
+
+/// Where the responses of something are.
+pub(crate) fn live_path<Id: Followed>(id: &Id) -> String {
+    format!("/api/copilot/{}/{id}/live", Id::PLACE)
+}
+
+/// Waits for what happens next at a live path. `signal` ends the wait.
+pub(crate) async fn follow(
+    live_path: &str,
     token: &LiveToken,
     signal: &AbortSignal,
-) -> Result<LiveReply<SessionResponse>, ApiError> {
-    let path = format!("/api/copilot/session/{id}/live/{token}");
-    fetch(Request::get(&path).abort_signal(Some(signal))).await
+) -> Result<String, ApiError> {
+    let request = Request::get(&format!("{live_path}/{token}")).abort_signal(Some(signal));
+    read_text(request.send().await.map_err(|_| ApiError::Unreachable)?).await
 }
 
 /// Calls an acting endpoint; an error of the domain is an error here.
 async fn ask<T: DeserializeOwned>(path: &str, body: &str) -> Result<T, ApiError> {
     let request = Request::post(path).header("content-type", "text/plain; charset=utf-8");
     let request = request.body(body).map_err(|error| ApiError::Malformed(error.to_string()))?;
-    let response = request.send().await.map_err(|_| ApiError::Unreachable)?;
+    accept(request.send().await.map_err(|_| ApiError::Unreachable)?).await
+}
+
+/// Reads an answer in which the domain may have said no.
+async fn accept<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
     let text = read_text(response).await?;
     match serde_json::from_str::<ErrorReply>(&text) {
         Ok(reply) => Err(ApiError::Domain { name: reply.error, message: reply.message }),
@@ -151,7 +200,8 @@ async fn read<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
     parse(&read_text(response).await?)
 }
 
-fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ApiError> {
+/// Reads an answer.
+pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ApiError> {
     serde_json::from_str(text).map_err(|error| ApiError::Malformed(error.to_string()))
 }
 
