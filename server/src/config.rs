@@ -20,7 +20,7 @@ use clap::ValueEnum;
 use serde::Deserialize;
 
 use crate::security::access::AccessKey;
-use command_line::CommandLine;
+use command_line::{CommandLine, OtherCommand};
 use file::ConfigFile;
 
 /// The file that is read from the working directory if it is there.
@@ -64,6 +64,8 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// The largest request body in bytes.
     pub max_body_bytes: u64,
+    /// The entry to install instead of the built-in sample.
+    pub entry: Option<PathBuf>,
     /// Sessions that are open at a time.
     pub max_sessions: usize,
     /// How long the simulated models wait before the first delta of a block.
@@ -79,8 +81,10 @@ pub struct Settings {
 pub enum Request {
     /// Run the server.
     Run(Box<Settings>),
-    /// Print this text and end (`--help`, `--version`).
+    /// Print this text and end (`--help`, `--version`, `schema`, `sample`).
     Print(String),
+    /// Check the entry in this file and end.
+    Validate(PathBuf),
 }
 
 /// A mistake in arguments, environment or file. Displays as one line.
@@ -110,6 +114,12 @@ pub fn read(
         command_line::Read::Line(line) => *line,
         command_line::Read::Print(text) => return Ok(Request::Print(text)),
     };
+    match line.command {
+        Some(OtherCommand::Validate { file }) => return Ok(Request::Validate(file)),
+        Some(OtherCommand::Schema) => return Ok(Request::Print(wire::entry::schema())),
+        Some(OtherCommand::Sample) => return Ok(Request::Print(engine::entry::SAMPLE.to_owned())),
+        None => {}
+    }
     let file = ConfigFile::find(line.config.as_deref(), working_directory)?;
     settle(line, file, working_directory).map(|settings| Request::Run(Box::new(settings)))
 }
@@ -149,6 +159,7 @@ fn settle(
         Some(folder) => working_directory.join(folder),
         None => working_directory.join("tests"),
     };
+    let entry = line.entry.or(file.entry).map(|entry| working_directory.join(entry));
     Ok(Settings {
         host,
         port: line.port.or(file.port).unwrap_or(default_address.port()),
@@ -162,6 +173,7 @@ fn settle(
             .max_body_bytes
             .or(file.max_body_bytes)
             .unwrap_or(DEFAULT_MAX_BODY_BYTES),
+        entry,
         max_sessions: line.max_sessions.or(file.max_sessions).unwrap_or(DEFAULT_MAX_SESSIONS),
         simulated_first_ms: line
             .simulated_first_ms
@@ -203,7 +215,7 @@ mod tests {
     fn run(arguments: &[&str], folder: &Path) -> Result<Settings, ConfigError> {
         match read(arguments.iter().map(OsString::from), folder)? {
             Request::Run(settings) => Ok(*settings),
-            Request::Print(text) => panic!("asked to print: {text}"),
+            other => panic!("asked for something else: {other:?}"),
         }
     }
 
@@ -254,6 +266,45 @@ mod tests {
         assert_eq!(run(&["--port", "9001"], folder.path()).expect("both").port, 9001);
         let names = ["--allowed-host", "a.lan", "--allowed-host", "b.lan"];
         assert_eq!(run(&names, folder.path()).expect("both").allowed_hosts, ["a.lan", "b.lan"]);
+    }
+
+    #[test]
+    fn an_entry_is_looked_for_in_the_working_directory() {
+        let folder = folder_with("[server]\nentry = 'ours.json'\n");
+        let entry = |arguments: &[&str], folder: &Path| run(arguments, folder).expect("runs").entry;
+        assert_eq!(entry(&[], folder.path()), Some(folder.path().join("ours.json")));
+        let given = entry(&["--entry", "jobs/mine.json"], folder.path());
+        assert_eq!(given, Some(folder.path().join("jobs/mine.json")));
+        let elsewhere = folder.path().join("elsewhere.json");
+        let given = entry(&["--entry", elsewhere.to_str().expect("text")], Path::new("/other"));
+        assert_eq!(given, Some(elsewhere));
+        assert_eq!(entry(&[], tempfile::tempdir().expect("temporary folder").path()), None);
+    }
+
+    #[test]
+    fn other_commands_take_none_of_the_servers_options() {
+        let folder = folder_with("[server]\nprt = 1\n");
+        let read = |arguments: &[&str]| read(arguments.iter().map(OsString::from), folder.path());
+        // They don't look at the configuration file.
+        assert!(
+            matches!(read(&["validate", "a.json"]), Ok(Request::Validate(file)) if file == Path::new("a.json"))
+        );
+        assert!(matches!(read(&["schema"]), Ok(Request::Print(_))));
+        assert!(
+            matches!(read(&["sample"]), Ok(Request::Print(text)) if text == engine::entry::SAMPLE)
+        );
+        for arguments in [
+            &["validate"][..],
+            &["validate", "a.json", "b.json"],
+            &["validate", "a.json", "--port", "1"],
+            &["--port", "1", "validate", "a.json"],
+            &["--test", "schema"],
+            &["9000", "sample"],
+            &["sample", "9000"],
+        ] {
+            let error = read(arguments).expect_err("must be refused").to_string();
+            assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
+        }
     }
 
     #[test]
@@ -328,12 +379,24 @@ mod tests {
             other => panic!("{argument}: {other:?}"),
         };
         let help = print("--help");
-        for option in
-            ["--port", "--host", "--test", "--test-folder", "--config", "--access-key", "--version"]
-        {
+        for option in [
+            "--port",
+            "--host",
+            "--entry",
+            "--test",
+            "--test-folder",
+            "--config",
+            "--access-key",
+            "--version",
+            "validate",
+            "schema",
+            "sample",
+        ] {
             assert!(help.contains(option), "{option} is missing in:\n{help}");
         }
-        assert!(help.contains("COPILOT_PORTAL_PORT"), "{help}");
+        for variable in ["COPILOT_PORTAL_PORT", "COPILOT_PORTAL_ENTRY"] {
+            assert!(help.contains(variable), "{variable} is missing in:\n{help}");
+        }
         assert_eq!(
             print("--version").trim(),
             concat!("copilot-portal ", env!("CARGO_PKG_VERSION"))

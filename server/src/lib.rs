@@ -10,3 +10,4 @@ pub mod security;
 pub mod site;
 pub mod startup;
 pub mod telemetry;
+pub mod validate;

@@ -1,15 +1,19 @@
-//! Reads the settings, starts the server, and turns what became of it into an exit code.
+//! Reads the settings, starts the server or does what else was asked for, and turns what became of
+//! it into an exit code.
 
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
-use server::{config, startup, telemetry};
+use server::{config, startup, telemetry, validate};
 
+/// An entry with problems.
+const EXIT_INVALID: u8 = 1;
 /// A mistake of the operator's: wrong settings, a port in use.
 const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
     match run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("copilot-portal: {error}");
             ExitCode::from(EXIT_USAGE)
@@ -17,17 +21,33 @@ fn main() -> ExitCode {
     }
 }
 
-fn run() -> anyhow::Result<()> {
+fn run() -> anyhow::Result<ExitCode> {
     let working_directory = std::env::current_dir()?;
     let arguments = std::env::args_os().skip(1);
     let settings = match config::read(arguments, &working_directory)? {
         config::Request::Run(settings) => settings,
         config::Request::Print(text) => {
-            print!("{text}");
-            return Ok(());
+            print(&text)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        config::Request::Validate(file) => {
+            let (lines, code) = match validate::validate(&file) {
+                Ok(line) => (line, ExitCode::SUCCESS),
+                Err(lines) => (lines, ExitCode::from(EXIT_INVALID)),
+            };
+            print(&format!("{lines}\n"))?;
+            return Ok(code);
         }
     };
     telemetry::start(settings.log_format)?;
     startup::run(&settings, &working_directory)?;
-    Ok(())
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whoever reads it may have seen enough before the end.
+fn print(text: &str) -> std::io::Result<()> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
 }

@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
 
 use super::{ConfigError, LogFormat};
 
@@ -18,7 +18,11 @@ use super::{ConfigError, LogFormat};
 #[expect(clippy::doc_markdown, reason = "these comments are what --help prints")]
 // The last one of an option counts, so that a script's options can be followed by one's own.
 #[command(name = "copilot-portal", version, max_term_width = 100, args_override_self = true)]
+#[command(args_conflicts_with_subcommands = true, subcommand_help_heading = "Other commands")]
 pub(super) struct CommandLine {
+    #[command(subcommand)]
+    pub(super) command: Option<OtherCommand>,
+
     /// The port to listen on, as a bare argument
     #[arg(value_name = "PORT", conflicts_with = "port")]
     pub(super) port_argument: Option<u16>,
@@ -45,6 +49,10 @@ pub(super) struct CommandLine {
     /// The largest request body in bytes [default: 16777216]
     #[arg(long, value_name = "N", env = "COPILOT_PORTAL_MAX_BODY_BYTES")]
     pub(super) max_body_bytes: Option<u64>,
+
+    /// The entry: a JSON file with the tasks and jobs to offer [default: a built-in sample]
+    #[arg(long, value_name = "FILE", env = "COPILOT_PORTAL_ENTRY")]
+    pub(super) entry: Option<PathBuf>,
 
     /// How many sessions may be open at a time [default: 2000]
     #[arg(long, value_name = "N", env = "COPILOT_PORTAL_MAX_SESSIONS")]
@@ -77,6 +85,22 @@ pub(super) struct CommandLine {
     /// Where `cargo leptos` wants the server to listen. It always says so: only a default
     #[arg(long, hide = true, env = "LEPTOS_SITE_ADDR")]
     pub(super) site_address: Option<SocketAddr>,
+}
+
+/// What the program does besides serving. Takes none of the server's options.
+#[derive(Debug, Subcommand)]
+pub(super) enum OtherCommand {
+    /// Check an entry: prints every problem on a line of its own; exit code 1 if there are any
+    Validate {
+        /// The entry, a JSON file
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Print the JSON Schema of entries, for editors; a running server has it at
+    /// /entry.schema.json
+    Schema,
+    /// Print the built-in sample entry, to begin one's own with
+    Sample,
 }
 
 /// What became of the arguments.

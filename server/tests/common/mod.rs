@@ -38,7 +38,12 @@ pub(crate) struct Running {
 impl Running {
     /// Starts the program and reads its two start-up lines.
     pub(crate) fn start(arguments: &[&str]) -> Self {
-        let mut child = portal(arguments).spawn().expect("the program starts");
+        Self::start_command(&mut portal(arguments))
+    }
+
+    /// The same with a program that was prepared otherwise.
+    pub(crate) fn start_command(command: &mut Command) -> Self {
+        let mut child = command.spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let mut line = || lines.next().expect("a start-up line").expect("text");
         let (base, stop) = (line(), line());

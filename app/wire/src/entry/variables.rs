@@ -20,6 +20,8 @@ const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 const MAX_HEIGHT: usize = 100;
 /// How many variables of a cycle are named.
 const MAX_CYCLE: usize = 20;
+/// How many cycles are noted.
+const MAX_CYCLES: usize = 1000;
 
 #[derive(Debug, Default)]
 pub(super) struct Variables<'t> {
@@ -54,7 +56,7 @@ enum Fault<'t> {
     TooDeep,
     TooLong,
     TooLongInAll,
-    /// Reported already, where it stands.
+    /// Enough was reported already.
     Unreadable,
 }
 
@@ -174,9 +176,11 @@ impl<'t> Variables<'t> {
         #[derive(Clone, Copy, PartialEq)]
         enum Visit {
             NotYet,
-            Begun,
+            /// With its place on the way.
+            Begun(usize),
             Done,
         }
+        let mut cycles = 0;
         let mut visits = vec![Visit::NotYet; self.by_name.len()];
         let mut sorted = Vec::with_capacity(visits.len());
         for root in 0..visits.len() {
@@ -185,7 +189,7 @@ impl<'t> Variables<'t> {
             }
             // Variables on the way down, each with how many of its uses were followed.
             let mut way = vec![(root, 0)];
-            visits[root] = Visit::Begun;
+            visits[root] = Visit::Begun(0);
             while let Some((index, followed)) = way.last_mut() {
                 let index = *index;
                 let Some(used) = self.by_name[index].uses.get(*followed).copied() else {
@@ -198,15 +202,20 @@ impl<'t> Variables<'t> {
                 match visits[used] {
                     Visit::Done => {}
                     Visit::NotYet => {
-                        visits[used] = Visit::Begun;
+                        visits[used] = Visit::Begun(way.len());
                         way.push((used, 0));
                     }
-                    Visit::Begun => {
-                        let cycle = way.iter().map(|(index, _)| *index);
-                        let cycle = cycle.skip_while(|index| *index != used).take(MAX_CYCLE + 1);
-                        let names = cycle.filter_map(|index| self.by_name.get_index(index));
+                    Visit::Begun(place) => {
+                        cycles += 1;
+                        let cycle = way[place..].iter().take(MAX_CYCLE + 1);
+                        let names = cycle.filter_map(|(index, _)| self.by_name.get_index(*index));
                         let names = names.map(|(name, _)| *name).collect();
-                        self.by_name[index].faults.push(Fault::Cycle(names));
+                        let faults = &mut self.by_name[index].faults;
+                        if cycles <= MAX_CYCLES {
+                            faults.push(Fault::Cycle(names));
+                        } else if faults.is_empty() {
+                            faults.push(Fault::Unreadable);
+                        }
                     }
                 }
             }
@@ -217,6 +226,7 @@ impl<'t> Variables<'t> {
     /// Expands a variable after those that it uses.
     fn settle(&mut self, index: usize) {
         let text = std::mem::take(&mut self.by_name[index].text);
+        let mut faults = std::mem::take(&mut self.by_name[index].faults);
         let variable = &self.by_name[index];
         let uses = variable.uses.iter().map(|used| (*used, &self.by_name[*used]));
         // One that is not settled closes a cycle, which is a fault of this one.
@@ -225,7 +235,6 @@ impl<'t> Variables<'t> {
         let expandable = uses.clone().all(|(_, used)| used.expansion.is_some());
         let height = 1 + uses.map(|(_, used)| used.height).max().unwrap_or(0);
 
-        let mut faults = variable.faults.clone();
         let expandable = expandable && faults.is_empty();
         let is_too_deep = height > MAX_HEIGHT;
         if is_too_deep {
@@ -292,6 +301,10 @@ impl<'t> Variables<'t> {
         let variable = &self.by_name[index];
         for fault in variable.faults.iter().filter(|fault| **fault != Fault::Unreadable) {
             problems.report(ordinal, path, fault);
+            // Many prompts may use a variable with many faults.
+            if !problems.has_room(ordinal) {
+                return;
+            }
         }
         for used in &variable.faulty_uses {
             // There may be more ways to a fault than anybody can count.

@@ -91,7 +91,7 @@ pub(super) fn of_tasks() -> Vec<Mistake> {
             json!(true),
             "entry.tasks[\"bare\"].requireUserInput: Must be false, as the prompt does not use $user-input.",
         ),
-        unfit(
+        wrong(
             "/tasks/bare/criteria",
             json!({ "condition": ["$user-input job_boolean_true"], "failureAction": { "retryTimes": -1 } }),
             "entry.tasks[\"bare\"].criteria.failureAction.retryTimes: Must not be negative.",
