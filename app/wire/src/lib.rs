@@ -18,8 +18,8 @@ mod task;
 
 pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, SessionId, TaskId};
 pub use job::{
-    JobInfo, JobResponse, JobStarted, JobStatus, JobStatusReply, JobTask, Jobs, RunningJobs,
-    WorkStatus,
+    JobFacts, JobInfo, JobList, JobResponse, JobStarted, JobStatus, JobStatusReply, JobTask, Jobs,
+    RunningJobs, WorkStatus,
 };
 pub use live::{LiveEntity, LiveReply};
 pub use model::{ModelInfo, Models, ProviderProblem};
