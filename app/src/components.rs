@@ -1,9 +1,11 @@
 //! What several pages share, one file each.
 
 pub(crate) mod confirm;
+pub(crate) mod flow_chart;
 pub(crate) mod frame;
 pub(crate) mod message_block;
 pub(crate) mod resize_bar;
 pub(crate) mod session_responses;
 pub(crate) mod split;
+pub(crate) mod stop_server;
 pub(crate) mod to_index;

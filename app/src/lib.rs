@@ -9,6 +9,7 @@
 
 pub mod api;
 mod components;
+mod flow_chart;
 mod load;
 mod markdown;
 mod pages;
@@ -29,6 +30,8 @@ use pages::job_tracking::JobTrackingPage;
 use pages::jobs::JobsPage;
 use pages::not_found::NotFoundPage;
 use pages::test::TestPage;
+
+pub use components::flow_chart::{FlowChart, NodeStatus};
 
 /// What the server knows before any request: its configuration, given to the first rendering
 /// and carried over to the browser within the page.

@@ -18,11 +18,11 @@ use leptos::leptos_dom::helpers::set_timeout;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use web_sys::{AbortController, AbortSignal};
-use wire::{ErrorName, LiveReply, LiveToken, SessionId, SessionResponse};
+use wire::{ErrorName, LiveReply, LiveToken};
 
-use crate::api::{self, ApiError};
+use crate::api::{self, ApiError, Followed};
 
-/// How the connection to a session is.
+/// How the connection to what is followed is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Connection {
     /// Not yet known.
@@ -31,22 +31,22 @@ pub(crate) enum Connection {
     Live,
     /// Lost; the next try comes by itself.
     Lost(ApiError),
-    /// The session has ended, and everything was read.
+    /// It has ended, and everything was read.
     Ended,
-    /// There is no such session, or not any more.
+    /// There is no such thing, or not any more.
     NotFound,
 }
 
-/// A first call that is not answered by then has no history to bring: the session is new, and
+/// A first call that is not answered by then has no history to bring: what is followed is new, and
 /// its reader need not wait for something to happen in it.
 const QUIET: Duration = Duration::from_millis(250);
 
 /// What the loop tells.
-pub(crate) enum Event {
+pub(crate) enum Event<R> {
     /// The history comes again from its beginning.
     Rewind,
     /// More responses.
-    Responses(Vec<SessionResponse>),
+    Responses(Vec<R>),
     /// The connection is so now.
     Connection(Connection),
 }
@@ -67,22 +67,62 @@ enum Next {
     End(Connection),
 }
 
-fn next_step(error: ErrorName) -> Next {
-    match error {
-        ErrorName::HttpRequestTimeout => Next::Continue,
-        ErrorName::SessionClosed => Next::End(Connection::Ended),
-        ErrorName::SessionNotFound => Next::End(Connection::NotFound),
-        name => Next::Retry(ApiError::Domain { name, message: None }),
+type Deliver = dyn Fn(&str) -> Result<Option<ErrorName>, ApiError>;
+
+/// What the loop needs of what it follows. Without its type, so that the loop is in the download
+/// once and not once for each kind.
+struct Source {
+    path: String,
+    closed: ErrorName,
+    not_found: ErrorName,
+    /// Hands on the responses of an answer, or else says which error it is.
+    deliver: Box<Deliver>,
+    /// Hands on how the connection is; nothing means that the history comes again.
+    tell: Rc<dyn Fn(Option<Connection>)>,
+}
+
+impl Source {
+    fn new<Id: Followed>(id: &Id, sink: impl Fn(Event<Id::Response>) + 'static) -> Self {
+        let sink = Rc::new(sink);
+        let teller = sink.clone();
+        Self {
+            path: api::live_path(id),
+            closed: Id::CLOSED,
+            not_found: Id::NOT_FOUND,
+            deliver: Box::new(move |answer| match api::parse(answer)? {
+                LiveReply::Responses { responses } => {
+                    sink(Event::Responses(responses));
+                    Ok(None)
+                }
+                LiveReply::Error(reply) => Ok(Some(reply.error)),
+            }),
+            tell: Rc::new(move |state| teller(state.map_or(Event::Rewind, Event::Connection))),
+        }
+    }
+
+    fn next_step(&self, error: ErrorName) -> Next {
+        match error {
+            ErrorName::HttpRequestTimeout => Next::Continue,
+            name if name == self.closed => Next::End(Connection::Ended),
+            // Without an entry no task or job was ever started.
+            name if name == self.not_found || name == ErrorName::EntryNotInstalled => {
+                Next::End(Connection::NotFound)
+            }
+            name => Next::Retry(ApiError::Domain { name, message: None }),
+        }
     }
 }
 
-/// Follows a session until it ends or the calling component is gone.
-pub(crate) fn follow_session(id: SessionId, sink: impl Fn(Event) + 'static) {
+/// Follows something until it ends or the reactive owner of the caller is gone.
+pub(crate) fn follow<Id: Followed>(id: &Id, sink: impl Fn(Event<Id::Response>) + 'static) {
+    follow_source(Source::new(id, sink));
+}
+
+fn follow_source(source: Source) {
     let Ok(controller) = AbortController::new() else { return };
     let signal = controller.signal();
     let controller = send_wrapper::SendWrapper::new(controller);
     on_cleanup(move || controller.abort());
-    let sink: Rc<dyn Fn(Event)> = Rc::new(sink);
     spawn_local(async move {
         let mut failures = 0;
         loop {
@@ -92,12 +132,12 @@ pub(crate) fn follow_session(id: SessionId, sink: impl Fn(Event) + 'static) {
             if signal.aborted() {
                 return;
             }
-            match read_from_start(id, &signal, &sink, &mut failures).await {
+            match read_from_start(&source, &signal, &mut failures).await {
                 _ if signal.aborted() => return,
-                Next::End(connection) => return sink(Event::Connection(connection)),
+                Next::End(connection) => return (source.tell)(Some(connection)),
                 Next::Retry(error) => {
                     failures += 1;
-                    sink(Event::Connection(Connection::Lost(error)));
+                    (source.tell)(Some(Connection::Lost(error)));
                 }
                 Next::Continue => {}
             }
@@ -106,48 +146,43 @@ pub(crate) fn follow_session(id: SessionId, sink: impl Fn(Event) + 'static) {
 }
 
 /// Reads the whole history and whatever follows, under a new token.
-async fn read_from_start(
-    id: SessionId,
-    signal: &AbortSignal,
-    sink: &Rc<dyn Fn(Event)>,
-    failures: &mut u32,
-) -> Next {
+async fn read_from_start(source: &Source, signal: &AbortSignal, failures: &mut u32) -> Next {
     let token: LiveToken = match api::token().await {
         Ok(token) => token,
         Err(error) => return Next::Retry(error),
     };
-    sink(Event::Rewind);
-    let answered = say_live_when_quiet(sink, signal);
+    if signal.aborted() {
+        return Next::Continue;
+    }
+    (source.tell)(None);
+    let answered = say_live_when_quiet(source, signal);
     loop {
-        let reply = api::follow_session(id, &token, signal).await;
+        let answer = api::follow(&source.path, &token, signal).await;
         answered.set(true);
         if signal.aborted() {
             return Next::Continue;
         }
-        let next = match reply {
-            Ok(LiveReply::Responses { responses }) => {
-                sink(Event::Responses(responses));
-                Next::Continue
-            }
-            Ok(LiveReply::Error(error)) => next_step(error.error),
+        let next = match answer.and_then(|answer| (source.deliver)(&answer)) {
+            Ok(None) => Next::Continue,
+            Ok(Some(error)) => source.next_step(error),
             Err(error) => Next::Retry(error),
         };
         if next != Next::Continue {
             return next;
         }
         *failures = 0;
-        sink(Event::Connection(Connection::Live));
+        (source.tell)(Some(Connection::Live));
     }
 }
 
 /// Counts as connected unless the cell that it returns is set before [`QUIET`] is over.
-fn say_live_when_quiet(sink: &Rc<dyn Fn(Event)>, signal: &AbortSignal) -> Rc<Cell<bool>> {
+fn say_live_when_quiet(source: &Source, signal: &AbortSignal) -> Rc<Cell<bool>> {
     let answered = Rc::new(Cell::new(false));
-    let (sink, signal, seen) = (sink.clone(), signal.clone(), answered.clone());
+    let (tell, signal, seen) = (source.tell.clone(), signal.clone(), answered.clone());
     set_timeout(
         move || {
             if !seen.get() && !signal.aborted() {
-                sink(Event::Connection(Connection::Live));
+                tell(Some(Connection::Live));
             }
         },
         QUIET,
@@ -169,6 +204,8 @@ async fn sleep(duration: Duration) {
 
 #[cfg(test)]
 mod tests {
+    use wire::TaskId;
+
     use super::*;
 
     #[test]
@@ -178,11 +215,36 @@ mod tests {
     }
 
     #[test]
-    fn only_the_end_of_a_session_ends_the_loop() {
-        assert_eq!(next_step(ErrorName::HttpRequestTimeout), Next::Continue);
-        assert_eq!(next_step(ErrorName::SessionClosed), Next::End(Connection::Ended));
-        assert_eq!(next_step(ErrorName::SessionNotFound), Next::End(Connection::NotFound));
-        let busy = next_step(ErrorName::ParallelCallNotSupported);
-        assert!(matches!(busy, Next::Retry(ApiError::Domain { .. })), "{busy:?}");
+    fn only_its_own_end_ends_the_loop() {
+        let id = "task-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11".parse::<TaskId>().expect("id");
+        let task = Source::new(&id, |_| {});
+        assert_eq!(task.path, format!("/api/copilot/task/{id}/live"));
+        assert_eq!(task.next_step(ErrorName::HttpRequestTimeout), Next::Continue);
+        assert_eq!(task.next_step(ErrorName::TaskClosed), Next::End(Connection::Ended));
+        for gone in [ErrorName::TaskNotFound, ErrorName::EntryNotInstalled] {
+            assert_eq!(task.next_step(gone), Next::End(Connection::NotFound));
+        }
+        for other in [ErrorName::ParallelCallNotSupported, ErrorName::SessionClosed] {
+            let next = task.next_step(other);
+            assert!(matches!(next, Next::Retry(ApiError::Domain { .. })), "{next:?}");
+        }
+    }
+
+    #[test]
+    fn responses_reach_the_sink_and_errors_the_loop() {
+        let id = "task-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11".parse::<TaskId>().expect("id");
+        let seen = Rc::new(Cell::new(0));
+        let count = seen.clone();
+        let task = Source::new(&id, move |event| {
+            if let Event::Responses(responses) = event {
+                count.set(count.get() + responses.len());
+            }
+        });
+        let answer = r#"{"responses":[{"callback":"taskFailed"},{"taskError":"x"}]}"#;
+        assert_eq!((task.deliver)(answer), Ok(None));
+        assert_eq!(seen.get(), 2);
+        let answer = r#"{"error":"TaskClosed"}"#;
+        assert_eq!((task.deliver)(answer), Ok(Some(ErrorName::TaskClosed)));
+        assert!(matches!((task.deliver)("<html>"), Err(ApiError::Malformed(_))));
     }
 }

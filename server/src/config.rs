@@ -14,6 +14,7 @@ mod file;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
+use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -28,6 +29,8 @@ pub const DEFAULT_FILE: &str = "portal.toml";
 const DEFAULT_PORT: u16 = 8888;
 const DEFAULT_MAX_BODY_BYTES: u64 = 16 * 1024 * 1024;
 const DEFAULT_MAX_SESSIONS: usize = 2000;
+const DEFAULT_MAX_TASKS: NonZeroU16 = NonZeroU16::new(32).expect("not zero");
+const DEFAULT_MAX_TASKS_PER_JOB: NonZeroU16 = NonZeroU16::new(8).expect("not zero");
 const DEFAULT_SIMULATED_FIRST_MS: u64 = 300;
 const DEFAULT_SIMULATED_DELTA_MS: u64 = 20;
 const SHORTEST_ACCESS_KEY: usize = 16;
@@ -68,6 +71,10 @@ pub struct Settings {
     pub entry: Option<PathBuf>,
     /// Sessions that are open at a time.
     pub max_sessions: usize,
+    /// Tasks of all jobs that run at a time.
+    pub max_tasks: NonZeroU16,
+    /// Tasks of one job that run at a time.
+    pub max_tasks_per_job: NonZeroU16,
     /// How long the simulated models wait before the first delta of a block.
     pub simulated_first_ms: u64,
     /// How long the simulated models wait between deltas.
@@ -175,6 +182,11 @@ fn settle(
             .unwrap_or(DEFAULT_MAX_BODY_BYTES),
         entry,
         max_sessions: line.max_sessions.or(file.max_sessions).unwrap_or(DEFAULT_MAX_SESSIONS),
+        max_tasks: line.max_tasks.or(file.max_tasks).unwrap_or(DEFAULT_MAX_TASKS),
+        max_tasks_per_job: line
+            .max_tasks_per_job
+            .or(file.max_tasks_per_job)
+            .unwrap_or(DEFAULT_MAX_TASKS_PER_JOB),
         simulated_first_ms: line
             .simulated_first_ms
             .or(file.simulated_first_ms)
@@ -305,6 +317,23 @@ mod tests {
             let error = read(arguments).expect_err("must be refused").to_string();
             assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
         }
+    }
+
+    #[test]
+    fn the_bounds_of_jobs_come_from_wherever_they_are_set() {
+        let folder = folder_with("[server]\nmaxTasks = 20\nmaxTasksPerJob = 5\n");
+        let bounds = |arguments: &[&str], folder: &Path| {
+            let settings = run(arguments, folder).expect("settings");
+            (settings.max_tasks.get(), settings.max_tasks_per_job.get())
+        };
+        assert_eq!(bounds(&[], folder.path()), (20, 5));
+        assert_eq!(bounds(&["--max-tasks-per-job", "1"], folder.path()), (20, 1));
+        let empty = tempfile::tempdir().expect("temporary folder");
+        assert_eq!(bounds(&[], empty.path()), (32, 8));
+        assert_eq!(bounds(&["--max-tasks", "9"], empty.path()), (9, 8));
+        assert!(message(&["--max-tasks", "0"], empty.path()).contains("--max-tasks"));
+        let folder = folder_with("[server]\nmaxTasks = 0\n");
+        assert!(message(&[], folder.path()).contains("portal.toml:2: "));
     }
 
     #[test]

@@ -10,6 +10,7 @@
 mod entry_api;
 mod error;
 mod guard;
+mod job_api;
 pub mod listener;
 mod live;
 mod login;
@@ -30,6 +31,7 @@ use axum::handler::Handler;
 use axum::response::Response;
 use axum::routing::{MethodRouter, any, get};
 use engine::entry::EntryStore;
+use engine::job::JobManager;
 use engine::lifecycle::Lifecycle;
 use engine::session::SessionManager;
 use engine::task::TaskManager;
@@ -53,6 +55,8 @@ pub struct Parts {
     pub entries: Arc<EntryStore>,
     /// All tasks.
     pub tasks: Arc<TaskManager>,
+    /// All jobs.
+    pub jobs: Arc<JobManager>,
     /// From where entries may be installed by request; `None` if they may not.
     pub test_folder: Option<PathBuf>,
     /// What `api/config` tells.
@@ -71,10 +75,12 @@ impl AppState {
         Self(Arc::new(parts))
     }
 
-    /// Ends all tasks and sessions, but does not wait for an agent that hangs.
+    /// Ends all jobs, tasks and sessions, but does not wait for an agent that hangs.
     pub async fn stop_work(&self) {
         let stop = async {
-            // First, or they would replace the sessions that end.
+            // In this order, or jobs would take the end of their tasks for failures, and tasks
+            // would replace the sessions that end.
+            self.jobs.stop_all().await;
             self.tasks.stop_all().await;
             self.sessions.stop_all().await;
         };
@@ -168,6 +174,13 @@ fn routes(state: AppState) -> Router {
         .route("/api/copilot/task/{id}/stop", act(task_api::stop_task))
         .route("/api/copilot/task/{id}/live", get(task_api::poll_task))
         .route("/api/copilot/task/{id}/live/{token}", get(task_api::poll_task_as))
+        .route("/api/copilot/job", get(job_api::list_jobs))
+        .route("/api/copilot/job/running", get(job_api::list_running))
+        .route("/api/copilot/job/start/{name}", act(job_api::start_job))
+        .route("/api/copilot/job/{id}/status", get(job_api::job_status))
+        .route("/api/copilot/job/{id}/stop", act(job_api::stop_job))
+        .route("/api/copilot/job/{id}/live", get(job_api::poll_job))
+        .route("/api/copilot/job/{id}/live/{token}", get(job_api::poll_job_as))
         .route("/api", any(error::unknown_api_endpoint))
         .route("/api/", any(error::unknown_api_endpoint))
         .route("/api/{*other}", any(error::unknown_api_endpoint))

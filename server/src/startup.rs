@@ -13,6 +13,7 @@ use std::time::Duration;
 use engine::agent::simulated::{Simulated, SimulatedSettings};
 use engine::agent::{AgentBackend, Catalog};
 use engine::entry::{EntryStore, InstallError};
+use engine::job::{JobManager, JobSettings};
 use engine::lifecycle::Lifecycle;
 use engine::live::{LiveSettings, LiveShared};
 use engine::session::{SessionManager, SessionSettings};
@@ -89,6 +90,12 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     let live = LiveShared::new(live);
     let sessions = start_sessions(settings, &repo_root, live.clone(), &lifecycle);
     let entries = install_entry(settings, &sessions).await?;
+    let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
+    let jobs = JobSettings {
+        max_tasks: settings.max_tasks,
+        max_tasks_per_job: settings.max_tasks_per_job,
+        ..JobSettings::default()
+    };
     let state = AppState::new(http::Parts {
         lifecycle: lifecycle.clone(),
         policy: Policy {
@@ -96,7 +103,8 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
             access_key: settings.access_key.clone(),
             max_body_bytes: settings.max_body_bytes,
         },
-        tasks: TaskManager::new(sessions.clone(), live, lifecycle.clone()),
+        jobs: JobManager::new(sessions.clone(), tasks.clone(), jobs, live, lifecycle.clone()),
+        tasks,
         sessions,
         entries,
         test_folder: settings.test.then(|| settings.test_folder.clone()),

@@ -2,6 +2,9 @@
 
 mod access;
 mod entries;
+mod job_ends;
+mod job_rules;
+mod jobs;
 mod live;
 mod live_end;
 mod live_limits;

@@ -1,8 +1,10 @@
 //! The harness of the API tests: a whole server behind its router, without a socket.
 //!
-//! Sessions are driven through [`TestSession`], and what they say is checked by [`transcript`].
+//! Sessions are driven through [`TestSession`], and what they say is checked by [`transcript`]; jobs
+//! and their entries are in [`job`].
 
 mod alias;
+pub mod job;
 mod session;
 pub mod transcript;
 
@@ -15,6 +17,7 @@ use axum::http::{Request, Response, StatusCode, header};
 use engine::agent::simulated::{Simulated, SimulatedSettings};
 use engine::agent::{AgentBackend, Catalog};
 use engine::entry::EntryStore;
+use engine::job::{JobManager, JobSettings};
 use engine::lifecycle::Lifecycle;
 use engine::live::{LiveSettings, LiveShared};
 use engine::session::{SessionManager, SessionSettings};
@@ -40,6 +43,7 @@ pub struct TestApp {
     portal: Portal,
     sessions: Arc<SessionManager>,
     tasks: Arc<TaskManager>,
+    jobs: Arc<JobManager>,
     entries: Arc<EntryStore>,
     lifecycle: Lifecycle,
     /// What runs in a server without any session.
@@ -61,6 +65,8 @@ pub struct Options {
     pub max_sessions: usize,
     /// How many prompts may wait in a session.
     pub max_queries: usize,
+    /// The limits of jobs.
+    pub jobs: JobSettings,
     /// The times and limits of live calls.
     pub live: LiveSettings,
     /// Whether the simulated models answer to the ids of test mode.
@@ -82,6 +88,7 @@ impl Default for Options {
             max_body_bytes: 16 * 1024 * 1024,
             max_sessions: 100,
             max_queries: 100,
+            jobs: JobSettings::default(),
             live: LiveSettings::for_tests(),
             test_models: true,
             further_models: &[],
@@ -118,8 +125,10 @@ impl TestApp {
             live.clone(),
             lifecycle.clone(),
         );
+        let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
+        let jobs =
+            JobManager::new(sessions.clone(), tasks.clone(), options.jobs, live, lifecycle.clone());
         let entries = EntryStore::new();
-        let tasks = TaskManager::new(sessions.clone(), live, lifecycle.clone());
         let state = AppState::new(Parts {
             lifecycle: lifecycle.clone(),
             policy: Policy {
@@ -130,12 +139,13 @@ impl TestApp {
             sessions: sessions.clone(),
             entries: entries.clone(),
             tasks: tasks.clone(),
+            jobs: jobs.clone(),
             test_folder: options.test_folder,
             repo_root: Path::new(options.repo_root).to_path_buf(),
             site: Site::find().expect("a site folder, be it empty"),
         });
         let idle = lifecycle.running();
-        Self { portal: Portal::new(state), sessions, tasks, entries, lifecycle, idle }
+        Self { portal: Portal::new(state), sessions, tasks, jobs, entries, lifecycle, idle }
     }
 
     /// Installs an entry, as `--entry` does.
@@ -151,6 +161,7 @@ impl TestApp {
 
     /// Stops all sessions and the server, and asserts that nothing is left of them.
     pub async fn finish(&self) {
+        self.jobs.stop_all().await;
         self.tasks.stop_all().await;
         self.sessions.stop_all().await;
         self.assert_ends().await;

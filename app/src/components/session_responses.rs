@@ -64,7 +64,8 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
     };
     Effect::new(move |_| {
         feed.answers.track();
-        feed.working.track();
+        // Whether "Awaits responses" is there changes the height.
+        feed.is_working();
         // What is new is drawn by other effects, perhaps after this one.
         request_animation_frame(move || {
             if view_port.try_get_value().is_some_and(|view_port| view_port.follows_end)
@@ -77,7 +78,7 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
     });
     // The policy refuses styles in the server's HTML, so this one is set here.
     Effect::new(move |_| {
-        let display = if feed.working.get() { "block" } else { "none" };
+        let display = if feed.is_working() { "block" } else { "none" };
         if let Some(element) = awaiting.get() {
             let _ = HtmlElement::style(&element).set_property("display", display);
         }

@@ -8,16 +8,24 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 use leptos_router::params::ParamsMap;
-use wire::SessionId;
+use wire::{SessionId, TaskId};
 
 use session::SessionView;
 use setup::Setup;
 
 /// The address of a running session.
 pub(crate) fn session_url(id: SessionId) -> String {
+    format!("/index.html{}", session_query(id, None))
+}
+
+/// The part of the address that names the session and the task in it.
+fn session_query(id: SessionId, task: Option<TaskId>) -> String {
     let mut query = ParamsMap::new();
     query.insert("session", id.to_string());
-    format!("/index.html{}", query.to_query_string())
+    if let Some(task) = task {
+        query.insert("task", task.to_string());
+    }
+    query.to_query_string()
 }
 
 /// The page.
@@ -39,7 +47,7 @@ pub(crate) fn IndexPage() -> impl IntoView {
 
 /// What is left when a session is over.
 #[component]
-fn Note(title: &'static str, text: &'static str) -> impl IntoView {
+pub(crate) fn Note(title: &'static str, text: &'static str) -> impl IntoView {
     view! {
         <Title text=title />
         <section class="card" id="session-note">

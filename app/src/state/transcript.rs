@@ -1,12 +1,13 @@
-//! Session responses → message blocks.
+//! Responses of a session, and of the tasks that run in it → message blocks.
 //!
 //! A [`Transcript`] is fed every response of a session in order and keeps one [`Block`] for each
 //! thing said or done. Feeding it the same history again changes nothing: after a lost connection
-//! the page simply reads everything once more under a new token.
+//! the page simply reads everything once more under a new token. A task has a stream of its own;
+//! what it decided stands where it arrived.
 
 use std::collections::HashMap;
 
-use wire::SessionResponse;
+use wire::{SessionResponse, TaskId, TaskResponse};
 
 /// What a block shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,6 +56,10 @@ impl Block {
         Self { title: title.map(str::to_owned), body, completed: true, failed: false }
     }
 
+    fn error(title: &str, message: String) -> Self {
+        Self { failed: true, ..Self::complete(Some(title), message) }
+    }
+
     /// The text in a block's header: `Kind (title) [receiving...]`.
     pub(crate) fn header(&self, kind: BlockKind) -> String {
         let title = self.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
@@ -84,7 +89,7 @@ pub(crate) trait BlockCell {
 pub(crate) struct Changes {
     /// There are new blocks.
     pub(crate) opened: bool,
-    /// The agent began (`true`) or ended (`false`) its work.
+    /// The agent or the task began (`true`) or ended (`false`) its work.
     pub(crate) working: Option<bool>,
 }
 
@@ -96,11 +101,13 @@ pub(crate) struct Transcript<C> {
     places: HashMap<BlockKey, usize>,
     /// Prompts and errors have no id of their own: they are counted.
     counted: usize,
+    /// So are the decisions of a task.
+    decided: usize,
 }
 
 impl<C> Default for Transcript<C> {
     fn default() -> Self {
-        Self { blocks: Vec::new(), places: HashMap::new(), counted: 0 }
+        Self { blocks: Vec::new(), places: HashMap::new(), counted: 0, decided: 0 }
     }
 }
 
@@ -113,6 +120,31 @@ impl<C: BlockCell> Transcript<C> {
     /// From here on the history comes again from its beginning.
     pub(crate) fn rewind(&mut self) {
         self.counted = 0;
+    }
+
+    /// From here on a task's history comes from its beginning.
+    pub(crate) fn rewind_task(&mut self) {
+        self.decided = 0;
+    }
+
+    /// Takes in the next response of a task.
+    pub(crate) fn apply_task(&mut self, id: TaskId, response: TaskResponse) -> Changes {
+        use TaskResponse as R;
+        let (kind, block) = match response {
+            R::TaskDecision { reason } => {
+                (BlockKind::User, Block::complete(Some("TaskDecision"), reason))
+            }
+            R::Error { message } => (BlockKind::Message, Block::error("TaskError", message)),
+            R::TaskSucceeded | R::TaskFailed => {
+                return Changes { working: Some(false), opened: false };
+            }
+            R::TaskSessionStarted { .. } | R::TaskSessionStopped { .. } => {
+                return Changes::default();
+            }
+        };
+        let key = (kind, format!("{id}#{}", self.decided));
+        self.decided += 1;
+        Changes { opened: self.change(key, |place| *place = block), working: None }
     }
 
     /// Takes in the next response.
@@ -166,10 +198,7 @@ impl<C: BlockCell> Transcript<C> {
             R::GeneratedUserPrompt { prompt } => {
                 self.count(BlockKind::User, Block::complete(Some("Task"), prompt))
             }
-            R::Error { message } => {
-                let block = Block { failed: true, ..Block::complete(Some("Error"), message) };
-                self.count(BlockKind::Message, block)
-            }
+            R::Error { message } => self.count(BlockKind::Message, Block::error("Error", message)),
             R::AgentStart { .. } => {
                 return Changes { working: Some(true), opened: false };
             }
@@ -374,5 +403,69 @@ mod tests {
         let mut transcript: Transcript<Cell> = Transcript::default();
         transcript.apply(SessionResponse::GeneratedUserPrompt { prompt: text("do it") });
         assert_eq!(shown(&transcript), [(text("User (Task)"), text("do it"))]);
+    }
+
+    fn decisions() -> Vec<TaskResponse> {
+        vec![
+            TaskResponse::TaskDecision { reason: text("[CRITERIA] not met") },
+            TaskResponse::TaskDecision { reason: text("[TASK FAILED] so be it") },
+            TaskResponse::Error { message: text("boom") },
+            TaskResponse::TaskFailed,
+        ]
+    }
+
+    fn task(number: u128) -> TaskId {
+        format!("task-00000000-0000-4000-8000-{number:012x}").parse().expect("id")
+    }
+
+    #[test]
+    fn decisions_stand_where_they_arrived_and_the_end_of_the_task_is_told() {
+        let mut transcript: Transcript<Cell> = Transcript::default();
+        let prompt = |prompt: &str| SessionResponse::GeneratedUserPrompt { prompt: text(prompt) };
+        let mut decisions = decisions().into_iter();
+        let mut decide = |transcript: &mut Transcript<Cell>| {
+            let response = decisions.next().expect("decision");
+            transcript.apply_task(task(1), response)
+        };
+        transcript.apply(prompt("do it"));
+        assert_eq!(decide(&mut transcript), Changes { opened: true, working: None });
+        transcript.apply(prompt("again"));
+        assert_eq!(decide(&mut transcript), Changes { opened: true, working: None });
+        assert_eq!(decide(&mut transcript), Changes { opened: true, working: None });
+        assert_eq!(decide(&mut transcript), Changes { opened: false, working: Some(false) });
+        let expected = [
+            ("User (Task)", "do it"),
+            ("User (TaskDecision)", "[CRITERIA] not met"),
+            ("User (Task)", "again"),
+            ("User (TaskDecision)", "[TASK FAILED] so be it"),
+            ("Message (TaskError)", "boom"),
+        ];
+        assert_eq!(shown(&transcript), expected.map(|(header, body)| (text(header), text(body))));
+        assert!(transcript.blocks().iter().all(|(_, block)| block.borrow().completed));
+    }
+
+    #[test]
+    fn either_history_again_changes_nothing_of_the_other_nor_of_tasks_before() {
+        let mut transcript: Transcript<Cell> = Transcript::default();
+        let read_session = |transcript: &mut Transcript<Cell>| {
+            transcript.rewind();
+            for response in history() {
+                transcript.apply(response);
+            }
+        };
+        let read_task = |transcript: &mut Transcript<Cell>, id| {
+            transcript.rewind_task();
+            for response in decisions() {
+                transcript.apply_task(id, response);
+            }
+        };
+        read_session(&mut transcript);
+        read_task(&mut transcript, task(1));
+        read_task(&mut transcript, task(2));
+        let before = shown(&transcript);
+        assert_eq!(before.len(), 4 + 3 + 3);
+        read_task(&mut transcript, task(2));
+        read_session(&mut transcript);
+        assert_eq!(shown(&transcript), before);
     }
 }

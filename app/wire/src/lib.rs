@@ -4,6 +4,7 @@
 //! browser share. Pure: no I/O, no clock, and (without the feature `generate`) no randomness, so
 //! that it compiles for the browser as it is.
 
+pub mod chart;
 pub mod entry;
 mod id;
 mod job;
@@ -17,7 +18,8 @@ mod task;
 
 pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, SessionId, TaskId};
 pub use job::{
-    JobInfo, JobResponse, JobStarted, JobStatus, JobStatusReply, JobTask, RunningJobs, WorkStatus,
+    JobFacts, JobInfo, JobList, JobResponse, JobStarted, JobStatus, JobStatusReply, JobTask, Jobs,
+    RunningJobs, WorkStatus,
 };
 pub use live::{LiveEntity, LiveReply};
 pub use model::{ModelInfo, Models, ProviderProblem};

@@ -43,6 +43,7 @@ pub enum ErrorName {
     /// The model is listed, but its provider could not start a session.
     ModelNotAvailable,
     TooManySessions,
+    TooManyJobs,
     TooManyQueries,
     TooManyReaders,
     TooManyPendingCalls,

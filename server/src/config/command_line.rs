@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
@@ -57,6 +58,14 @@ pub(super) struct CommandLine {
     /// How many sessions may be open at a time [default: 2000]
     #[arg(long, value_name = "N", env = "COPILOT_PORTAL_MAX_SESSIONS")]
     pub(super) max_sessions: Option<usize>,
+
+    /// How many tasks of all jobs may run at a time; further ones wait [default: 32]
+    #[arg(long, value_name = "N", env = "COPILOT_PORTAL_MAX_TASKS")]
+    pub(super) max_tasks: Option<NonZeroU16>,
+
+    /// How many tasks of one job may run at a time; further ones wait [default: 8]
+    #[arg(long, value_name = "N", env = "COPILOT_PORTAL_MAX_TASKS_PER_JOB")]
+    pub(super) max_tasks_per_job: Option<NonZeroU16>,
 
     /// How long simulated models wait before the first words of a block, in ms [default: 300]
     #[arg(long, value_name = "MS", env = "COPILOT_PORTAL_SIMULATED_FIRST_MS")]

@@ -1,5 +1,6 @@
 //! `portal.toml`.
 
+use std::num::NonZeroU16;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,8 @@ pub(super) struct ConfigFile {
     pub(super) max_body_bytes: Option<u64>,
     pub(super) entry: Option<PathBuf>,
     pub(super) max_sessions: Option<usize>,
+    pub(super) max_tasks: Option<NonZeroU16>,
+    pub(super) max_tasks_per_job: Option<NonZeroU16>,
     pub(super) simulated_first_ms: Option<u64>,
     pub(super) simulated_delta_ms: Option<u64>,
     pub(super) test: bool,
@@ -53,6 +56,8 @@ struct ServerTable {
     max_body_bytes: Option<u64>,
     entry: Option<PathBuf>,
     max_sessions: Option<usize>,
+    max_tasks: Option<NonZeroU16>,
+    max_tasks_per_job: Option<NonZeroU16>,
     test: bool,
     test_folder: Option<PathBuf>,
 }
@@ -100,6 +105,8 @@ impl ConfigFile {
             max_body_bytes: server.max_body_bytes,
             entry: server.entry,
             max_sessions: server.max_sessions,
+            max_tasks: server.max_tasks,
+            max_tasks_per_job: server.max_tasks_per_job,
             simulated_first_ms: simulated.first_ms,
             simulated_delta_ms: simulated.delta_ms,
             test: server.test,

@@ -1,7 +1,7 @@
 //! What a log has to know of the things it carries.
 
 use serde::Serialize;
-use wire::{SessionResponse, TaskResponse};
+use wire::{JobResponse, SessionResponse, TaskResponse};
 
 /// Names a block within one log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub trait LiveEntry: Serialize + Send + 'static {
 }
 
 impl LiveEntry for TaskResponse {}
+
+impl LiveEntry for JobResponse {}
 
 const REASONING: &str = "reasoning";
 const MESSAGE: &str = "message";

@@ -138,7 +138,8 @@ impl SessionManager {
         Ok(id)
     }
 
-    async fn check_directory(&self, directory: &str) -> Result<PathBuf, StartError> {
+    /// The folder that a session would work in, if it can.
+    pub async fn check_directory(&self, directory: &str) -> Result<PathBuf, StartError> {
         let directory = directory.trim();
         if directory.is_empty() {
             return Ok(self.settings.default_directory.clone());

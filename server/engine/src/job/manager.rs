@@ -1,0 +1,230 @@
+//! All jobs of a server.
+
+use std::collections::{HashMap, VecDeque};
+use std::num::NonZeroU16;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use wire::entry::Entry;
+use wire::{JobId, JobInfo, JobResponse, JobStatusReply, RunningJobs};
+
+use super::JobError;
+use super::places::Places;
+use super::record::{Record, Report};
+use super::run::{EndOfJob, JobRun};
+use crate::lifecycle::Lifecycle;
+use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey, shrink};
+use crate::session::{SessionManager, StartError};
+use crate::task::TaskManager;
+
+/// The limits of jobs.
+#[derive(Clone, Debug)]
+pub struct JobSettings {
+    /// Tasks of all jobs that run at a time.
+    pub max_tasks: NonZeroU16,
+    /// Tasks of one job that run at a time.
+    pub max_tasks_per_job: NonZeroU16,
+    /// Jobs that run at a time.
+    pub max_jobs: usize,
+    /// How long a job is listed after its end.
+    pub keep_finished: Duration,
+    /// How many are listed after their end. The oldest go first.
+    pub max_finished: usize,
+}
+
+impl Default for JobSettings {
+    fn default() -> Self {
+        Self {
+            max_tasks: const { NonZeroU16::new(32).expect("not zero") },
+            max_tasks_per_job: const { NonZeroU16::new(8).expect("not zero") },
+            max_jobs: 500,
+            keep_finished: Duration::from_hours(1),
+            max_finished: 1_000,
+        }
+    }
+}
+
+/// Starts, finds and stops jobs.
+pub struct JobManager {
+    sessions: Arc<SessionManager>,
+    tasks: Arc<TaskManager>,
+    places: Places,
+    settings: JobSettings,
+    lifecycle: Lifecycle,
+    live: Arc<LiveRegistry<JobId, JobResponse>>,
+    jobs: Mutex<Jobs>,
+}
+
+/// What is remembered, whether or not the log still is.
+#[derive(Default)]
+struct Jobs {
+    records: HashMap<JobId, Listed>,
+    /// The ended ones among them and when they ended, the oldest first.
+    finished: VecDeque<(Instant, JobId)>,
+    started: u64,
+}
+
+struct Listed {
+    /// Counts the jobs in the order of their start.
+    number: u64,
+    record: Arc<Record>,
+}
+
+impl JobManager {
+    /// No job yet.
+    pub fn new(
+        sessions: Arc<SessionManager>,
+        tasks: Arc<TaskManager>,
+        settings: JobSettings,
+        live: Arc<LiveShared>,
+        lifecycle: Lifecycle,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            sessions,
+            tasks,
+            places: Places::new(settings.max_tasks, settings.max_tasks_per_job),
+            settings,
+            live: LiveRegistry::new(live, &lifecycle),
+            jobs: Mutex::default(),
+            lifecycle,
+        })
+    }
+
+    /// Starts a job of an entry in a folder.
+    ///
+    /// Cancel safe: dropped before it returns, there is no job.
+    pub async fn start(
+        self: &Arc<Self>,
+        entry: Arc<Entry>,
+        job_name: &str,
+        working_directory: &str,
+        user_input: String,
+    ) -> Result<JobId, JobError> {
+        let job = entry.jobs.get(job_name).ok_or(JobError::JobNotFound)?;
+        let working_directory = working_directory.trim();
+        if working_directory.is_empty() {
+            // A session may leave it to the server where to work. A job is told.
+            let empty = String::new();
+            return Err(StartError::WorkingDirectoryNotAbsolutePath(empty).into());
+        }
+        self.sessions.check_directory(working_directory).await?;
+        if job.require_user_input && user_input.trim().is_empty() {
+            return Err(JobError::UserInputRequired);
+        }
+
+        // No await from here on: either all of it happens or nothing.
+        let id = JobId::generate();
+        let record = Arc::new(Record::new(id, job_name, self.lifecycle.token()));
+        self.jobs.lock().add(record.clone(), &self.settings)?;
+        let report = Report { record, log: self.live.open(id) };
+        let manager = Arc::downgrade(self);
+        let end = EndOfJob::new(report, move || finish(&manager, id));
+        let run = JobRun {
+            name: job_name.to_owned(),
+            working_directory: working_directory.to_owned(),
+            user_input,
+            tasks: self.tasks.clone(),
+            places: self.places.clone(),
+            lifecycle: self.lifecycle.clone(),
+            entry,
+        };
+        self.lifecycle.spawn(run.run(end));
+        tracing::info!(job = %id, name = job_name, "job started");
+        Ok(id)
+    }
+
+    /// Ends a job and waits until nothing of it runs. One that has ended already stays as it is.
+    /// Cancel safe: the job ends even if nobody waits.
+    pub async fn stop(&self, id: JobId) -> Result<(), JobError> {
+        let record = self.find(id)?;
+        record.stop.cancel();
+        record.ended.cancelled().await;
+        Ok(())
+    }
+
+    /// Ends all jobs.
+    pub async fn stop_all(&self) {
+        let records: Vec<_> = {
+            let jobs = self.jobs.lock();
+            jobs.records.values().map(|listed| listed.record.clone()).collect()
+        };
+        for record in &records {
+            record.stop.cancel();
+        }
+        for record in records {
+            record.ended.cancelled().await;
+        }
+    }
+
+    /// The jobs that run and those that ended not long ago, in the order of their start.
+    pub fn running(&self) -> RunningJobs {
+        let mut jobs: Vec<(u64, JobInfo)> = {
+            let mut jobs = self.jobs.lock();
+            jobs.forget(&self.settings);
+            jobs.records.values().map(|listed| (listed.number, listed.record.info())).collect()
+        };
+        jobs.sort_unstable_by_key(|(number, _)| *number);
+        RunningJobs { jobs: jobs.into_iter().map(|(_, info)| info).collect() }
+    }
+
+    /// How a job stands, and its works.
+    pub fn status(&self, id: JobId) -> Result<JobStatusReply, JobError> {
+        Ok(self.find(id)?.status())
+    }
+
+    /// Waits for something new for a reader of a job. Cancel safe.
+    pub async fn poll(&self, id: JobId, reader: ReaderKey) -> Result<Delivery, PollError> {
+        self.live.poll(id, reader).await
+    }
+
+    /// The logs of running jobs and of those that ended not long ago.
+    pub fn live(&self) -> &LiveRegistry<JobId, JobResponse> {
+        &self.live
+    }
+
+    fn find(&self, id: JobId) -> Result<Arc<Record>, JobError> {
+        let mut jobs = self.jobs.lock();
+        jobs.forget(&self.settings);
+        let listed = jobs.records.get(&id).ok_or(JobError::JobNotFound)?;
+        Ok(listed.record.clone())
+    }
+}
+
+impl Jobs {
+    fn add(&mut self, record: Arc<Record>, settings: &JobSettings) -> Result<(), JobError> {
+        if self.records.len() - self.finished.len() >= settings.max_jobs {
+            return Err(JobError::TooManyJobs);
+        }
+        self.started += 1;
+        self.records.insert(record.id, Listed { number: self.started, record });
+        Ok(())
+    }
+
+    fn finish(&mut self, id: JobId, settings: &JobSettings) {
+        self.finished.push_back((Instant::now(), id));
+        self.forget(settings);
+    }
+
+    /// Forgets what ended long ago. Called wherever somebody looks, so no clock has to run for it.
+    fn forget(&mut self, settings: &JobSettings) {
+        let now = Instant::now();
+        while let Some((ended, id)) = self.finished.front() {
+            let is_old = now >= *ended + settings.keep_finished;
+            if !is_old && self.finished.len() <= settings.max_finished {
+                return;
+            }
+            self.records.remove(id);
+            self.finished.pop_front();
+        }
+        shrink(&mut self.records);
+    }
+}
+
+fn finish(manager: &Weak<JobManager>, id: JobId) {
+    if let Some(manager) = manager.upgrade() {
+        manager.jobs.lock().finish(id, &manager.settings);
+        tracing::info!(job = %id, "job ended");
+    }
+}

@@ -1,0 +1,213 @@
+//! The future that runs a job: it takes the plan through its tasks to the end.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio_util::sync::CancellationToken;
+use wire::JobStatus;
+use wire::entry::{Entry, TaskRef};
+
+use super::places::{Place, PlaceQueue, Places};
+use super::plan::{Next, Plan, WorkStopped};
+use super::record::Report;
+use crate::lifecycle::Lifecycle;
+use crate::task::{ManagedTask, RunningTask, TaskEnd, TaskManager};
+
+/// A run that is about to begin.
+pub(super) struct JobRun {
+    pub(super) entry: Arc<Entry>,
+    pub(super) name: String,
+    pub(super) working_directory: String,
+    pub(super) user_input: String,
+    pub(super) tasks: Arc<TaskManager>,
+    pub(super) places: Places,
+    pub(super) lifecycle: Lifecycle,
+}
+
+impl JobRun {
+    /// Whatever runs is dropped before the end is told.
+    pub(super) async fn run(self, mut end: EndOfJob) {
+        let mut errors = Vec::new();
+        let work = &self.entry.jobs[&self.name].work;
+        let status = match Plan::new(work) {
+            Ok(plan) => {
+                let works = work.task_refs().into_iter().map(|work| (work.work_id_in_job, work));
+                let mut execution = Execution {
+                    run: &self,
+                    report: &end.report,
+                    works: works.collect(),
+                    queue: self.places.queue(),
+                    running: FuturesUnordered::new(),
+                    halt: CancellationToken::new(),
+                    errors: &mut errors,
+                };
+                let status = execution.go(plan).await;
+                execution.halt().await;
+                status
+            }
+            Err(error) => {
+                errors.push(error.to_string());
+                JobStatus::Failed
+            }
+        };
+        end.status = status;
+        end.errors = errors;
+    }
+}
+
+/// A job at work.
+struct Execution<'a> {
+    run: &'a JobRun,
+    report: &'a Report,
+    works: HashMap<u32, TaskRef<'a>>,
+    queue: PlaceQueue<u32>,
+    running: FuturesUnordered<Pin<Box<dyn Future<Output = StoppedTask> + Send>>>,
+    /// Said to be reached: the running tasks stop.
+    halt: CancellationToken,
+    /// What the job could not go on for.
+    errors: &'a mut Vec<String>,
+}
+
+impl Execution<'_> {
+    /// Does what the plan says until it is over, one way or the other. Tasks may still run then.
+    async fn go(&mut self, mut plan: Plan) -> JobStatus {
+        self.enqueue(plan.running());
+        let stop = self.report.record.stop.clone();
+        loop {
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => return JobStatus::Canceled,
+                Some(stopped) = self.running.next() => {
+                    let stop = self.settle(stopped);
+                    // The server's end reaches tasks and jobs in any order.
+                    if !stop.succeeded && self.run.lifecycle.is_ending() {
+                        return JobStatus::Canceled;
+                    }
+                    if !self.errors.is_empty() {
+                        return JobStatus::Failed;
+                    }
+                    match plan.apply(stop) {
+                        Ok(Next::Start(works)) => self.enqueue(works),
+                        Ok(Next::Decided(true)) => return JobStatus::Succeeded,
+                        Ok(Next::Decided(false)) => return JobStatus::Failed,
+                        Err(error) => {
+                            self.errors.push(error.to_string());
+                            return JobStatus::Failed;
+                        }
+                    }
+                }
+                (work_id, place) = self.queue.next() => {
+                    if let Err(error) = self.start(work_id, place) {
+                        self.errors.push(error);
+                        return JobStatus::Failed;
+                    }
+                }
+            }
+        }
+    }
+
+    fn enqueue(&mut self, works: impl IntoIterator<Item = u32>) {
+        for work_id in works {
+            self.queue.push(work_id);
+        }
+    }
+
+    fn start(&mut self, work_id: u32, place: Place) -> Result<(), String> {
+        let work = self.works.get(&work_id).ok_or("a work without a task")?;
+        let task = self.run.tasks.start_managed(ManagedTask {
+            entry: self.run.entry.clone(),
+            name: work.task_id.to_owned(),
+            model_override: work.model_override.cloned(),
+            working_directory: self.run.working_directory.clone(),
+            user_input: self.run.user_input.clone(),
+        });
+        let task = OwnTask(task.map_err(|error| format!("{}: {error}", work.task_id))?);
+        self.report.work_started(work_id, task.0.id);
+        self.running.push(Box::pin(task.follow(work_id, place, self.halt.clone())));
+        Ok(())
+    }
+
+    /// Tells of the end of a task, and gives its place back.
+    fn settle(&mut self, stopped: StoppedTask) -> WorkStopped {
+        let StoppedTask { work_id, end, place } = stopped;
+        let succeeded = end == TaskEnd::Succeeded;
+        self.report.work_stopped(work_id, succeeded);
+        drop(place);
+        if let TaskEnd::Crashed(error) = end {
+            let name = self.works.get(&work_id).map_or("", |work| work.task_id);
+            self.errors.push(format!("task `{name}` (work {work_id}): {error}"));
+        }
+        WorkStopped { work_id, succeeded }
+    }
+
+    /// Stops what runs, and waits until it has.
+    async fn halt(&mut self) {
+        self.halt.cancel();
+        while let Some(stopped) = self.running.next().await {
+            self.settle(stopped);
+        }
+    }
+}
+
+/// A task that ends with the job, even if a panic passes through.
+struct OwnTask(RunningTask);
+
+struct StoppedTask {
+    work_id: u32,
+    end: TaskEnd,
+    place: Place,
+}
+
+impl OwnTask {
+    async fn follow(mut self, work_id: u32, place: Place, halt: CancellationToken) -> StoppedTask {
+        let end = match halt.run_until_cancelled(self.0.outcome()).await {
+            Some(end) => end,
+            None => self.stop().await,
+        };
+        StoppedTask { work_id, end, place }
+    }
+
+    async fn stop(&mut self) -> TaskEnd {
+        self.0.begin_stop();
+        self.0.outcome().await
+    }
+}
+
+impl Drop for OwnTask {
+    fn drop(&mut self) {
+        // Nothing to an ended one.
+        self.0.begin_stop();
+    }
+}
+
+/// What has to be done when a job ends. Done on drop, so that it is done even after a panic.
+pub(super) struct EndOfJob {
+    pub(super) report: Report,
+    pub(super) status: JobStatus,
+    pub(super) errors: Vec<String>,
+    /// Takes it off the list of running ones; `None` once it has.
+    pub(super) finish: Option<Box<dyn FnOnce() + Send + Sync>>,
+}
+
+impl EndOfJob {
+    /// As it is if nothing else is said.
+    pub(super) fn new(report: Report, finish: impl FnOnce() + Send + Sync + 'static) -> Self {
+        let errors = vec!["internal error".to_owned()];
+        Self { report, status: JobStatus::Failed, errors, finish: Some(Box::new(finish)) }
+    }
+}
+
+impl Drop for EndOfJob {
+    fn drop(&mut self) {
+        for error in self.errors.drain(..) {
+            self.report.error(error);
+        }
+        self.report.end(self.status);
+        if let Some(finish) = self.finish.take() {
+            finish();
+        }
+        self.report.record.ended.cancel();
+    }
+}

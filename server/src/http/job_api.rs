@@ -1,0 +1,124 @@
+//! The API of jobs. Handlers parse, call the manager, and serialise.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use engine::job::JobError;
+use engine::live::ReaderKey;
+use wire::{JobId, JobStarted, Jobs, RunningJobs, StopReply};
+
+use super::entry_api::Installed;
+use super::live::{self, Connection};
+use super::text::Text;
+use super::{AppState, error};
+
+/// `copilot/job`
+pub(super) async fn list_jobs(Installed(entry): Installed) -> Response {
+    Json(Jobs::from(&*entry)).into_response()
+}
+
+/// `copilot/job/running`
+pub(super) async fn list_running(State(state): State<AppState>, _: Installed) -> Json<RunningJobs> {
+    Json(state.jobs.running())
+}
+
+/// `copilot/job/start/{job-name}`: in the body the working directory, then the user's input
+pub(super) async fn start_job(
+    State(state): State<AppState>,
+    Installed(entry): Installed,
+    Path(name): Path<String>,
+    Text(body): Text,
+) -> Response {
+    let (directory, user_input) = split_first_line(&body);
+    match state.jobs.start(entry, &name, directory, user_input.to_owned()).await {
+        Ok(job_id) => Json(JobStarted { job_id }).into_response(),
+        Err(error) => said_no(&error),
+    }
+}
+
+/// `copilot/job/{id}/status`
+pub(super) async fn job_status(
+    State(state): State<AppState>,
+    _: Installed,
+    Path(id): Path<String>,
+) -> Response {
+    match job_id(&id).and_then(|id| state.jobs.status(id)) {
+        Ok(status) => Json(status).into_response(),
+        Err(error) => said_no(&error),
+    }
+}
+
+/// `copilot/job/{id}/stop`
+pub(super) async fn stop_job(
+    State(state): State<AppState>,
+    _: Installed,
+    Path(id): Path<String>,
+) -> Response {
+    let stopped = match job_id(&id) {
+        Ok(id) => state.jobs.stop(id).await,
+        Err(error) => Err(error),
+    };
+    match stopped {
+        Ok(()) => Json(StopReply::default()).into_response(),
+        Err(error) => said_no(&error),
+    }
+}
+
+/// `copilot/job/{id}/live`: one response a call
+pub(super) async fn poll_job(
+    State(state): State<AppState>,
+    _: Installed,
+    Path(id): Path<String>,
+    connection: Connection,
+) -> Response {
+    live::poll(&id, ReaderKey::Implicit, connection, |id, reader| state.jobs.poll(id, reader)).await
+}
+
+/// `copilot/job/{id}/live/{token}`: everything new
+pub(super) async fn poll_job_as(
+    State(state): State<AppState>,
+    _: Installed,
+    Path((id, token)): Path<(String, String)>,
+    connection: Connection,
+) -> Response {
+    live::poll_as(&id, &token, connection, |id, reader| state.jobs.poll(id, reader)).await
+}
+
+/// What can't be an id names no job.
+fn job_id(id: &str) -> Result<JobId, JobError> {
+    id.parse().map_err(|_| JobError::JobNotFound)
+}
+
+fn split_first_line(text: &str) -> (&str, &str) {
+    let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
+    (line.strip_suffix('\r').unwrap_or(line), rest)
+}
+
+fn said_no(error: &JobError) -> Response {
+    let message = match error {
+        JobError::WorkingDirectory(error) => Some(error.to_string()),
+        _ => None,
+    };
+    error::said_no(error.name(), message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_line_is_the_directory_whatever_ends_it() {
+        for (body, directory, user_input) in [
+            ("", "", ""),
+            ("/src", "/src", ""),
+            ("/src\n", "/src", ""),
+            ("/src\r\n", "/src", ""),
+            ("/src\nfix\nit\n", "/src", "fix\nit\n"),
+            ("/src\r\nfix\r\nit", "/src", "fix\r\nit"),
+            ("\nfix", "", "fix"),
+            ("/a\rb\nfix", "/a\rb", "fix"),
+        ] {
+            assert_eq!(split_first_line(body), (directory, user_input), "{body:?}");
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! How jobs end before they are over: canceled, crashed, or with the server.
+
+use std::num::NonZeroU16;
+
+use engine::job::JobSettings;
+use serde_json::{Value, json};
+use tests::job::{TestJob, assert_in_order, entry_of, minutes, options, par, repeat, seq, task};
+use tests::{Options, TestApp};
+use tokio::task::yield_now;
+use tokio::time::{Duration, sleep};
+
+fn closed() -> Value {
+    json!({"result": "Closed"})
+}
+
+/// Reads what is left, and asserts that the job was canceled and has nothing running.
+async fn minutes_of_canceled(app: &TestApp, job: &TestJob<'_>) -> String {
+    assert!(app.open_sessions().await.is_empty(), "a session is open");
+    let status = job.status().await;
+    assert_eq!(status["status"], "Canceled");
+    assert!(!status.to_string().contains("Running"), "{status}");
+    let seen = job.read_to_the_end("t").await;
+    assert_in_order(&seen);
+    assert_eq!(job.stop().await, closed(), "again");
+    assert_eq!(job.status().await, status);
+    minutes(&seen)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_job_stops_its_tasks_and_starts_no_other() {
+    let app = TestApp::with_job(seq([par([task("ok 60"), task("no 70")]), task("ok")])).await;
+    let job = app.start_job("job").await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(app.open_sessions().await.len(), 2);
+    assert_eq!(job.stop().await, closed());
+    assert_eq!(minutes_of_canceled(&app, &job).await, "+0 +1 !0 !1 canceled");
+    app.assert_ends().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn works_that_wait_for_a_place_never_start_in_a_stopped_job() {
+    let one = NonZeroU16::MIN;
+    let jobs = JobSettings { max_tasks: one, ..JobSettings::default() };
+    let app = TestApp::with(Options { jobs, ..options() });
+    let work = par([task("ok 60"), task("ok 61"), task("ok 62")]);
+    app.install(&entry_of(&[("job", work)])).await;
+    let running = app.start_job("job").await;
+    let waiting = app.start_job("job").await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(waiting.status().await["tasks"], json!([]));
+    assert_eq!(waiting.stop().await, closed());
+    let seen = waiting.read_to_the_end("t").await;
+    assert_eq!(minutes(&seen), "canceled");
+    assert_eq!(running.stop().await, closed());
+    assert_eq!(minutes_of_canceled(&app, &running).await, "+0 !0 canceled");
+    app.assert_ends().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_stops_while_a_session_is_being_opened() {
+    let app = TestApp::with_job(seq([task("starts slowly"), task("ok")])).await;
+    let job = app.start_job("job").await;
+    sleep(Duration::from_secs(1)).await;
+    assert_eq!(job.status().await["tasks"][0]["status"], "Running");
+    assert!(app.open_sessions().await.is_empty(), "not open yet");
+    assert_eq!(job.stop().await, closed());
+    assert_eq!(minutes_of_canceled(&app, &job).await, "+0 !0 canceled");
+    app.assert_ends().await;
+}
+
+/// Stops jobs after more and more steps of the scheduler: before, in and between their works.
+#[tokio::test(start_paused = true)]
+async fn a_stop_at_any_moment_gives_one_ending() {
+    let work = seq([task("ok"), par([task("ok"), task("no")]), task("ok")]);
+    let app = TestApp::with_job(work).await;
+    let mut endings = [0; 2];
+    for steps in 0..400 {
+        let job = app.start_job("job").await;
+        for _ in 0..steps {
+            yield_now().await;
+        }
+        assert_eq!(job.stop().await, closed());
+        assert!(app.open_sessions().await.is_empty(), "a session is open after {steps} steps");
+        let seen = job.read_to_the_end("t").await;
+        assert_in_order(&seen);
+        let ending = job.status().await["status"].as_str().expect("a status").to_lowercase();
+        assert!(minutes(&seen).ends_with(&ending), "{ending}: {}", minutes(&seen));
+        endings[usize::from(ending == "canceled")] += 1;
+    }
+    assert!(endings.iter().all(|times| *times > 0), "{endings:?}");
+    app.assert_ends().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_finished_job_keeps_its_status() {
+    for (name, status) in [("ok", "Succeeded"), ("no", "Failed"), ("crash", "Failed")] {
+        let app = TestApp::with_job(task(name)).await;
+        let job = app.start_job("job").await;
+        let seen = job.read_to_the_end("t").await;
+        assert_eq!(job.stop().await, closed());
+        assert_eq!(job.status().await["status"], status);
+        assert_eq!(job.read_to_the_end("u").await, seen);
+        app.assert_ends().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_stops_the_rest_and_fails_the_job() {
+    let works = [task("ok 60"), task("crash"), seq([task("ok 61"), task("ok")])];
+    let app = TestApp::with_job(seq([par(works), task("ok")])).await;
+    let job = app.start_job("job").await;
+    let seen = job.read_to_the_end("t").await;
+    assert_in_order(&seen);
+    assert_eq!(minutes(&seen), "+0 +1 +2 !1 !0 !2 error failed");
+    let error = seen[6]["jobError"].as_str().expect("an error");
+    assert!(error.contains("`crash`") && error.contains("crashed"), "{error}");
+    let status = job.status().await;
+    assert_eq!(status["status"], "Failed");
+    assert!(!status.to_string().contains("Running"), "{status}");
+    app.assert_ends().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_counts_wherever_a_failure_would_not() {
+    let condition = repeat(json!([true, task("crash")]), task("ok"), Value::Null);
+    for (work, expected) in [
+        (condition, "+0 !0 error failed"),
+        (tests::job::alt(task("crash"), task("ok"), task("ok 1")), "+0 !0 error failed"),
+        (seq([task("ok"), task("crash"), task("ok")]), "+0 -0 +1 !1 error failed"),
+        (par([task("crash"), task("crash")]), "+0 +1 !0 !1 error error failed"),
+    ] {
+        let app = TestApp::with_job(work).await;
+        let seen = app.start_job("job").await.read_to_the_end("t").await;
+        assert_in_order(&seen);
+        // Two that crash at once may be stopped before they have, or not.
+        let minutes = minutes(&seen).replace("error error", "error");
+        assert_eq!(minutes, expected.replace("error error", "error"));
+        app.assert_ends().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_somebody_stops_is_a_work_that_failed() {
+    let work = tests::job::alt(task("ok 60"), task("ok 1"), task("ok 2"));
+    let app = TestApp::with_job(work).await;
+    let job = app.start_job("job").await;
+    let seen = job.read_until("t", "+0").await;
+    let id = seen[0]["taskId"].as_str().expect("a task");
+    let stopped = app.get(&format!("/api/copilot/task/{id}/stop")).await.json();
+    assert_eq!(stopped, closed());
+    assert_eq!(minutes(&job.read_to_the_end("t").await), "!0 +2 -2 succeeded");
+    app.assert_ends().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_somebody_stops_is_replaced() {
+    let app = TestApp::with_job(task("no 60,ok")).await;
+    let job = app.start_job("job").await;
+    sleep(Duration::from_secs(1)).await;
+    let sessions = app.open_sessions().await;
+    let id = sessions[0]["sessionId"].as_str().expect("an id");
+    assert_eq!(app.get(&format!("/api/copilot/session/{id}/stop")).await.json(), closed());
+    let seen = job.read_to_the_end("t").await;
+    assert_in_order(&seen);
+    app.assert_ends().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_server_cancels_jobs_and_tells_their_readers() {
+    for by_api in [true, false] {
+        let app = TestApp::with_job(seq([par([task("ok 60"), task("ok 61")]), task("ok")])).await;
+        let job = app.start_job("job").await;
+        job.read_until("t", "+1").await;
+        let (seen, ()) = tokio::join!(job.read_to_the_end("t"), async {
+            sleep(Duration::from_millis(10)).await;
+            if by_api {
+                assert_eq!(app.get("/api/stop").await.json(), json!({}));
+            } else {
+                app.begin_shutdown();
+            }
+        });
+        let minutes = minutes(&seen);
+        assert!(["!0 !1 canceled", "!1 !0 canceled"].contains(&minutes.as_str()), "{minutes}");
+        assert_eq!(job.status().await["status"], "Canceled");
+        app.assert_ends().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_is_started_while_the_server_ends_is_canceled() {
+    let app = TestApp::with_job(task("ok")).await;
+    app.begin_shutdown();
+    let job = app.start_job("job").await;
+    assert_eq!(minutes(&job.read_to_the_end("t").await), "canceled");
+    app.assert_ends().await;
+}
