@@ -201,6 +201,7 @@ impl<E: LiveEntry> Source for LiveLog<E> {
             ReaderKey::Implicit => 1,
         };
         let (pieces, next) = history.read(&reader.position, limit);
+        debug_assert_eq!(history.has_more(&reader.position), !pieces.is_empty());
         let progress = match (pieces.is_empty(), *ended) {
             (false, _) => Progress::Read(next),
             (true, Some(_)) => Progress::Closed,
