@@ -9,6 +9,7 @@ pub mod entry;
 mod id;
 mod job;
 mod live;
+mod live_batch;
 mod model;
 mod reply;
 pub mod server;
@@ -22,6 +23,7 @@ pub use job::{
     RunningJobs, WorkStatus,
 };
 pub use live::{LiveEntity, LiveReply};
+pub use live_batch::{LiveBatch, LiveId, LiveItem, ParseLiveIdError};
 pub use model::{ModelInfo, Models, ProviderProblem};
 pub use reply::{Closed, Done, ErrorName, ErrorReply, SessionStarted, StopReply, TokenReply};
 pub use session::{SessionResponse, ToolError, ToolResult};
