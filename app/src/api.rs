@@ -7,8 +7,9 @@ use serde::de::DeserializeOwned;
 use web_sys::AbortSignal;
 use wire::server::{Refusal, TestReply};
 use wire::{
-    Done, ErrorName, ErrorReply, LiveEntity, LiveToken, Models, SessionId, SessionResponse,
-    SessionStarted, Sessions, StopReply, TaskId, TaskResponse, TaskStarted, Tasks, TokenReply,
+    Done, ErrorName, ErrorReply, JobId, JobList, JobStarted, LiveEntity, LiveToken, Models,
+    RunningJobs, SessionId, SessionResponse, SessionStarted, Sessions, StopReply, TaskId,
+    TaskResponse, TaskStarted, Tasks, TokenReply,
 };
 
 /// Why a request brought no answer.
@@ -62,6 +63,9 @@ fn explain(name: ErrorName) -> &'static str {
         ErrorName::SessionNotFound | ErrorName::SessionClosed => "This session has ended.",
         ErrorName::TaskNotFound => "There is no such task, or not any more.",
         ErrorName::EntryNotInstalled => "No tasks and jobs are installed.",
+        ErrorName::JobNotFound => "There is no such job, or not any more.",
+        ErrorName::UserInputRequired => "This job needs input: say what it is about.",
+        ErrorName::TooManyJobs => "Too many jobs are running. Wait for one to end.",
         ErrorName::TooManySessions => "Too many sessions are open. Close one first.",
         ErrorName::TooManyQueries => "Too many prompts are waiting in this session.",
         ErrorName::TooManyReaders | ErrorName::TooManyPendingCalls => {
@@ -125,22 +129,31 @@ pub async fn stop_server() -> Result<(), ApiError> {
 
 /// The tasks that can be started; without an entry there are none.
 pub async fn tasks() -> Result<Tasks, ApiError> {
-    let response = Request::get("/api/copilot/task").send().await;
-    match accept(response.map_err(|_| ApiError::Unreachable)?).await {
-        Err(ApiError::Domain { name: ErrorName::EntryNotInstalled, .. }) => {
-            Ok(Tasks { tasks: Vec::new() })
-        }
-        result => result,
-    }
+    list("/api/copilot/task").await
 }
 
 /// Starts a task in a session.
 pub async fn start_task(name: &str, session: SessionId, input: &str) -> Result<TaskId, ApiError> {
-    // A name is one segment of the path, whatever is in it.
-    let name = encode_path(name).replace('/', "%2F");
-    let path = format!("/api/copilot/task/start/{name}/session/{session}");
+    let path = format!("/api/copilot/task/start/{}/session/{session}", encode_segment(name));
     let started: TaskStarted = ask(&path, input).await?;
     Ok(started.task_id)
+}
+
+/// The jobs of the matrix; without an entry there are none.
+pub async fn jobs() -> Result<JobList, ApiError> {
+    list("/api/copilot/job").await
+}
+
+/// The jobs that run, and those that ended not long ago.
+pub async fn running_jobs() -> Result<RunningJobs, ApiError> {
+    list("/api/copilot/job/running").await
+}
+
+/// Starts a job in a folder.
+pub async fn start_job(name: &str, folder: &str, input: &str) -> Result<JobId, ApiError> {
+    let path = format!("/api/copilot/job/start/{}", encode_segment(name));
+    let started: JobStarted = ask(&path, &format!("{folder}\n{input}")).await?;
+    Ok(started.job_id)
 }
 
 /// Something whose responses can be followed.
@@ -174,6 +187,15 @@ pub(crate) async fn follow(
 ) -> Result<String, ApiError> {
     let request = Request::get(&format!("{live_path}/{token}")).abort_signal(Some(signal));
     read_text(request.send().await.map_err(|_| ApiError::Unreachable)?).await
+}
+
+/// Asks for a list of the entry; without an entry it is empty.
+async fn list<T: DeserializeOwned + Default>(path: &str) -> Result<T, ApiError> {
+    let response = Request::get(path).send().await.map_err(|_| ApiError::Unreachable)?;
+    match accept(response).await {
+        Err(ApiError::Domain { name: ErrorName::EntryNotInstalled, .. }) => Ok(T::default()),
+        result => result,
+    }
 }
 
 /// Calls an acting endpoint; an error of the domain is an error here.
@@ -231,6 +253,11 @@ fn encode_path(text: &str) -> String {
     })
 }
 
+/// A name as one segment of a path, whatever is in it.
+fn encode_segment(name: &str) -> String {
+    encode_path(name).replace('/', "%2F")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -239,5 +266,6 @@ mod tests {
     fn model_ids_survive_the_path() {
         assert_eq!(encode_path("vendor/model-1.5"), "vendor/model-1.5");
         assert_eq!(encode_path("a b?#%ü"), "a%20b%3F%23%25%C3%BC");
+        assert_eq!(encode_segment("a/b c"), "a%2Fb%20c");
     }
 }

@@ -7,4 +7,5 @@ pub(crate) mod message_block;
 pub(crate) mod resize_bar;
 pub(crate) mod session_responses;
 pub(crate) mod split;
+pub(crate) mod stop_server;
 pub(crate) mod to_index;

@@ -57,8 +57,6 @@ pub struct Settings {
     pub test: bool,
     /// The folder from which test entries may be installed.
     pub test_folder: PathBuf,
-    /// The entry to install instead of the sample.
-    pub entry: Option<PathBuf>,
     /// What callers must show, if anything.
     pub access_key: Option<AccessKey>,
     /// The key was made up by us and must be told once.
@@ -172,7 +170,6 @@ fn settle(
         port: line.port.or(file.port).unwrap_or(default_address.port()),
         test: line.test || file.test,
         test_folder,
-        entry: None,
         access_key,
         access_key_generated,
         allowed_hosts: line.allowed_host.or(file.allowed_hosts).unwrap_or_default(),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  socket ─► listener ─► guard (security, headers) ─► router ─┬─► /api/…  server_api …
-//!                                                             │         session_api, task_api, live
+//!                                                             │         session_api, task_api, job_api, live
 //!                                                             ├─► pages   (Leptos)
 //!                                                             └─► files   (site), else 404
 //! ```
@@ -13,6 +13,7 @@ mod guard;
 mod job_api;
 pub mod listener;
 mod live;
+mod live_batch;
 mod login;
 mod outbox;
 mod pages;
@@ -29,10 +30,11 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef, Request};
 use axum::handler::Handler;
 use axum::response::Response;
-use axum::routing::{MethodRouter, any, get};
+use axum::routing::{MethodRouter, any, get, post};
 use engine::entry::EntryStore;
 use engine::job::JobManager;
 use engine::lifecycle::Lifecycle;
+use engine::live::LiveShared;
 use engine::session::SessionManager;
 use engine::task::TaskManager;
 use leptos::config::LeptosOptions;
@@ -49,6 +51,8 @@ pub struct Parts {
     pub lifecycle: Lifecycle,
     /// Who may call.
     pub policy: Policy,
+    /// What all live calls have in common.
+    pub live: Arc<LiveShared>,
     /// All sessions.
     pub sessions: Arc<SessionManager>,
     /// The entry that is installed.
@@ -181,6 +185,9 @@ fn routes(state: AppState) -> Router {
         .route("/api/copilot/job/{id}/stop", act(job_api::stop_job))
         .route("/api/copilot/job/{id}/live", get(job_api::poll_job))
         .route("/api/copilot/job/{id}/live/{token}", get(job_api::poll_job_as))
+        // By POST only: there may be more ids than an address can hold, and browsers send no body
+        // with GET.
+        .route("/api/copilot/live/{token}", post(live_batch::poll_many).layer(no_second_cap()))
         .route("/api", any(error::unknown_api_endpoint))
         .route("/api/", any(error::unknown_api_endpoint))
         .route("/api/{*other}", any(error::unknown_api_endpoint))

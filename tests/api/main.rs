@@ -6,6 +6,7 @@ mod job_ends;
 mod job_rules;
 mod jobs;
 mod live;
+mod live_batch;
 mod live_end;
 mod live_limits;
 mod pages;

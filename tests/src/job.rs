@@ -39,7 +39,8 @@ pub fn par(works: impl IntoIterator<Item = Value>) -> Value {
 
 /// One or the other; null for neither.
 pub fn alt(condition: Value, true_work: Value, false_work: Value) -> Value {
-    let mut work = json!({ "kind": "Alt", "condition": condition });
+    let mut work = json!({ "kind": "Alt" });
+    put(&mut work, "condition", condition);
     put(&mut work, "trueWork", true_work);
     put(&mut work, "falseWork", false_work);
     work
@@ -47,8 +48,9 @@ pub fn alt(condition: Value, true_work: Value, false_work: Value) -> Value {
 
 /// Again and again; null for no condition.
 pub fn repeat(pre_condition: Value, body: Value, post_condition: Value) -> Value {
-    let mut work = json!({ "kind": "Loop", "body": body });
+    let mut work = json!({ "kind": "Loop" });
     put(&mut work, "preCondition", pre_condition);
+    put(&mut work, "body", body);
     put(&mut work, "postCondition", post_condition);
     work
 }

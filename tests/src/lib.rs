@@ -126,8 +126,13 @@ impl TestApp {
             lifecycle.clone(),
         );
         let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
-        let jobs =
-            JobManager::new(sessions.clone(), tasks.clone(), options.jobs, live, lifecycle.clone());
+        let jobs = JobManager::new(
+            sessions.clone(),
+            tasks.clone(),
+            options.jobs,
+            live.clone(),
+            lifecycle.clone(),
+        );
         let entries = EntryStore::new();
         let state = AppState::new(Parts {
             lifecycle: lifecycle.clone(),
@@ -136,6 +141,7 @@ impl TestApp {
                 access_key: options.access_key.map(AccessKey::new),
                 max_body_bytes: options.max_body_bytes,
             },
+            live,
             sessions: sessions.clone(),
             entries: entries.clone(),
             tasks: tasks.clone(),

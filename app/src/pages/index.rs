@@ -47,7 +47,7 @@ pub(crate) fn IndexPage() -> impl IntoView {
 
 /// What is left when a session is over.
 #[component]
-fn Note(title: &'static str, text: &'static str) -> impl IntoView {
+pub(crate) fn Note(title: &'static str, text: &'static str) -> impl IntoView {
     view! {
         <Title text=title />
         <section class="card" id="session-note">

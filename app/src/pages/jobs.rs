@@ -1,18 +1,36 @@
 //! `/jobs?wb=DIR`: choose a job for the folder DIR.
 
+mod matrix;
+
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 use leptos_router::params::ParamsMap;
+use wire::{ErrorName, JobId, JobList};
 
+use super::index::Note;
+use crate::api::{self, ApiError};
 use crate::components::split::Split;
 use crate::components::to_index::ToIndex;
+use crate::load::{Load, Loader};
+use matrix::Matrix;
 
 /// The address of this page for a folder.
 pub(crate) fn jobs_url(folder: &str) -> String {
     let mut query = ParamsMap::new();
     query.insert("wb", folder.to_owned());
     format!("/jobs.html{}", query.to_query_string())
+}
+
+/// The address where a run of a job is followed; without a run, where the job is previewed.
+pub(crate) fn tracking_url(job_name: &str, id: Option<JobId>) -> String {
+    let mut query = ParamsMap::new();
+    query.insert("jobName", job_name.to_owned());
+    if let Some(id) = id {
+        query.insert("jobId", id.to_string());
+    }
+    format!("/jobTracking.html{}", query.to_query_string())
 }
 
 /// The page. Without a folder there is nothing to choose a job for: back to the start.
@@ -30,19 +48,204 @@ pub(crate) fn JobsPage() -> impl IntoView {
     }
 }
 
+/// What is about to be started.
+#[derive(Clone, Copy)]
+struct Draft {
+    folder: StoredValue<String>,
+    list: Loader<JobList>,
+    selected: RwSignal<Option<String>>,
+    input: RwSignal<String>,
+    starting: RwSignal<bool>,
+    failure: RwSignal<Option<(Field, String)>>,
+    /// What was started last, for browsers that open no window.
+    started: RwSignal<Option<(String, JobId)>>,
+}
+
+/// Where a refusal is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Folder,
+    Input,
+    Form,
+}
+
+fn field_at_fault(error: &ApiError) -> Field {
+    match error {
+        ApiError::Domain { name: ErrorName::UserInputRequired, .. } => Field::Input,
+        ApiError::Domain {
+            name: ErrorName::WorkingDirectoryNotAbsolutePath | ErrorName::WorkingDirectoryNotExists,
+            ..
+        } => Field::Folder,
+        _ => Field::Form,
+    }
+}
+
+impl Draft {
+    /// Whether the selected job makes use of what is typed.
+    fn takes_input(self) -> bool {
+        let Load::Ready(list) = self.list.state.get() else { return false };
+        let facts = self.selected.with(|name| list.jobs.get(name.as_ref()?).copied());
+        facts.is_some_and(|facts| facts.require_user_input)
+    }
+
+    /// Starts the selected job and opens a window that follows it.
+    fn start(self) {
+        let Some(name) = self.selected.get_untracked() else { return };
+        if self.starting.get_untracked() {
+            return;
+        }
+        self.starting.set(true);
+        self.failure.set(None);
+        spawn_local(async move {
+            let takes_input = untrack(move || self.takes_input());
+            let input = if takes_input { self.input.get_untracked() } else { String::new() };
+            match api::start_job(&name, &self.folder.get_value(), &input).await {
+                Ok(id) => {
+                    open_window(&tracking_url(&name, Some(id)));
+                    self.started.set(Some((name, id)));
+                }
+                Err(error) => {
+                    self.failure.set(Some((field_at_fault(&error), error.to_string())));
+                }
+            }
+            self.starting.set(false);
+        });
+    }
+
+    fn preview(self) {
+        if let Some(name) = self.selected.get_untracked() {
+            open_window(&tracking_url(&name, None));
+        }
+    }
+}
+
+fn open_window(url: &str) {
+    // A browser that blocks windows leaves the link that the page shows.
+    let _ = window().open_with_url_and_target(url, "_blank");
+}
+
 #[component]
 fn JobChoice(folder: String) -> impl IntoView {
-    let left = view! {
-        <section id="matrix-part" class="part">
-            <h1>"Available Jobs"</h1>
-            <p class="empty">"No jobs are installed on this server."</p>
-        </section>
+    let draft = Draft {
+        folder: StoredValue::new(folder),
+        list: Loader::new(api::jobs),
+        selected: RwSignal::new(None),
+        input: RwSignal::new(String::new()),
+        starting: RwSignal::new(false),
+        failure: RwSignal::new(None),
+        started: RwSignal::new(None),
     };
-    let right = view! {
+    let stopped = RwSignal::new(false);
+    view! {
+        {move || {
+            if stopped.get() {
+                let text = "The server has been stopped. Start it again to go on.";
+                return view! { <Note title="Server stopped" text=text /> }.into_any();
+            }
+            let left = view! { <Matrix draft=draft stopped=stopped /> }.into_any();
+            let right = view! { <StartPart draft=draft /> }.into_any();
+            view! { <Split left=left right=right /> }.into_any()
+        }}
+    }
+}
+
+/// `#user-input-part`: where, with what, and the buttons.
+#[component]
+fn StartPart(draft: Draft) -> impl IntoView {
+    let Draft { selected, input, starting, failure, started, .. } = draft;
+    let reason = move |field| {
+        failure.get().filter(|(at_fault, _)| *at_fault == field).map(|(_, reason)| {
+            view! { <p class="failure" role="alert">{reason}</p> }
+        })
+    };
+    let is_selected = move || selected.with(Option::is_some);
+    let takes_input = Memo::new(move |_| draft.takes_input());
+    let placeholder = move || match (is_selected(), takes_input.get()) {
+        (false, _) => "Select a job at first.",
+        (true, true) => "Say what the job is about.",
+        (true, false) => "This job needs no input.",
+    };
+    let start_label = move || match selected.get() {
+        Some(name) => format!("Start Job: {name}"),
+        None => "Job Not Selected".to_owned(),
+    };
+    view! {
         <section id="user-input-part" class="part">
             <h2>"Working directory"</h2>
-            <p class="path">{folder}</p>
+            <p class="path">{draft.folder.get_value()}</p>
+            {move || reason(Field::Folder)}
+            <label class="field" for="user-input-textarea">
+                <span class="field-label">"User input"</span>
+                <textarea
+                    id="user-input-textarea"
+                    disabled=move || !takes_input.get()
+                    placeholder=placeholder
+                    prop:value=input
+                    on:input:target=move |event| input.set(event.target().value())
+                ></textarea>
+            </label>
+            {move || reason(Field::Input)}
+            {move || reason(Field::Form)}
+            <div class="button-row">
+                <button
+                    type="button"
+                    id="preview-button"
+                    class="button"
+                    disabled=move || !is_selected()
+                    on:click=move |_| draft.preview()
+                >
+                    "Preview"
+                </button>
+                <button
+                    type="button"
+                    id="start-job-button"
+                    class="button primary"
+                    disabled=move || !is_selected() || starting.get()
+                    on:click=move |_| draft.start()
+                >
+                    {start_label}
+                </button>
+            </div>
+            <div role="status">
+                {move || {
+                    started
+                        .get()
+                        .map(|(name, id)| {
+                            let url = tracking_url(&name, Some(id));
+                            view! {
+                                <p>
+                                    {format!("{name} was started. ")}
+                                    <a href=url target="_blank">
+                                        "Follow it"
+                                    </a>
+                                </p>
+                            }
+                        })
+                }}
+            </div>
         </section>
-    };
-    view! { <Split left=left.into_any() right=right.into_any() /> }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_carry_any_name() {
+        assert_eq!(jobs_url("/a b&c"), "/jobs.html?wb=%2Fa%20b%26c");
+        assert_eq!(tracking_url("fix & go", None), "/jobTracking.html?jobName=fix%20%26%20go");
+        let id: JobId = "job-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11".parse().expect("an id");
+        let url = tracking_url("j", Some(id));
+        assert_eq!(url, format!("/jobTracking.html?jobName=j&jobId={id}"));
+    }
+
+    #[test]
+    fn a_refusal_is_shown_at_the_field_at_fault() {
+        let refused = |name| ApiError::Domain { name, message: None };
+        assert_eq!(field_at_fault(&refused(ErrorName::UserInputRequired)), Field::Input);
+        assert_eq!(field_at_fault(&refused(ErrorName::WorkingDirectoryNotExists)), Field::Folder);
+        assert_eq!(field_at_fault(&refused(ErrorName::JobNotFound)), Field::Form);
+        assert_eq!(field_at_fault(&ApiError::Unreachable), Field::Form);
+    }
 }

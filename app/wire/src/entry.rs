@@ -13,7 +13,7 @@ mod schema;
 mod variables;
 
 use indexmap::IndexMap;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 pub use problem::{Problem, Problems};
 pub use prompt::{Prompt, RuntimeVariable};
@@ -331,7 +331,7 @@ pub struct TaskRef<'a> {
 }
 
 /// A row of the matrix of jobs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct GridRow {
     /// What the jobs of the row have in common.
@@ -341,7 +341,7 @@ pub struct GridRow {
 }
 
 /// A button of the matrix of jobs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct GridCell {

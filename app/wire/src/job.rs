@@ -1,5 +1,7 @@
 //! Jobs: which ones run, and what happens in a run.
 
+use std::collections::BTreeMap;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -23,6 +25,23 @@ impl<'a> From<&'a Entry> for Jobs<'a> {
         let chart = entry.jobs.iter().map(|(name, job)| (name.as_str(), Chart::of(job)));
         Self { grid: &entry.grid, jobs: &entry.jobs, chart: chart.collect() }
     }
+}
+
+/// As much of [`Jobs`] as it takes to choose one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct JobList {
+    /// Where the jobs stand in the matrix.
+    pub grid: Vec<GridRow>,
+    /// The jobs by name.
+    pub jobs: BTreeMap<String, JobFacts>,
+}
+
+/// What must be known to start a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobFacts {
+    /// Whether one of its tasks uses what the user typed.
+    pub require_user_input: bool,
 }
 
 /// The answer of `job/start`.
@@ -65,6 +84,18 @@ pub enum JobStatus {
     Failed,
     /// It was stopped from outside.
     Canceled,
+}
+
+impl JobStatus {
+    /// As on the wire, which people can read, too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Running => "Running",
+            Self::Succeeded => "Succeeded",
+            Self::Failed => "Failed",
+            Self::Canceled => "Canceled",
+        }
+    }
 }
 
 /// The answer of `job/{id}/status`: a [`JobInfo`] and its tasks. The fields are repeated because

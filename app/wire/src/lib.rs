@@ -9,6 +9,7 @@ pub mod entry;
 mod id;
 mod job;
 mod live;
+mod live_batch;
 mod model;
 mod reply;
 pub mod server;
@@ -18,10 +19,11 @@ mod task;
 
 pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, SessionId, TaskId};
 pub use job::{
-    JobInfo, JobResponse, JobStarted, JobStatus, JobStatusReply, JobTask, Jobs, RunningJobs,
-    WorkStatus,
+    JobFacts, JobInfo, JobList, JobResponse, JobStarted, JobStatus, JobStatusReply, JobTask, Jobs,
+    RunningJobs, WorkStatus,
 };
 pub use live::{LiveEntity, LiveReply};
+pub use live_batch::{LiveBatch, LiveId, LiveItem, ParseLiveIdError};
 pub use model::{ModelInfo, Models, ProviderProblem};
 pub use reply::{Closed, Done, ErrorName, ErrorReply, SessionStarted, StopReply, TokenReply};
 pub use session::{SessionResponse, ToolError, ToolResult};

@@ -6,7 +6,7 @@ use crate::entry::Entry;
 use crate::{SessionId, TaskId};
 
 /// The answer of `task`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tasks {
     /// In the order of the entry.
     pub tasks: Vec<TaskInfo>,

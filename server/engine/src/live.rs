@@ -27,8 +27,12 @@
 //! that repeats its text, the string lives on only as long as a reader is in the middle of it;
 //! all others get start and end.
 //!
+//! **One call can follow many entities.** [`poll_many`] has one call pending at each of them, for the
+//! same reader, and answers with all that have something as soon as one has.
+//!
 //! **Answers are rationed, not delayed.** See [`Pace`].
 
+mod call;
 mod delivery;
 mod entry;
 mod history;
@@ -45,6 +49,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use wire::{ErrorName, LiveEntity, LiveToken};
 
+pub use call::{LiveSource, poll_many};
 pub use delivery::{Delivery, Receipt};
 pub use entry::{BlockRef, LiveEntry, Part};
 pub use log::LiveLog;

@@ -44,26 +44,34 @@ pub(super) async fn poll<Id: LiveEntity + FromStr>(
     match wait(id, reader).await {
         Ok(delivery) => {
             let (json, receipt) = delivery.into_json(Id::CLOSED);
-            let outbox = connection.map(|Extension(outbox)| outbox);
-            let body = DeliveredBody { json: Some(json.into()), receipt: Some(receipt), outbox };
-            let mut response = Response::new(Body::new(body));
-            let json = HeaderValue::from_static("application/json");
-            response.headers_mut().insert(header::CONTENT_TYPE, json);
-            response
+            deliver(json, [receipt], connection)
         }
         Err(error) => error::said_no(error.name::<Id>(), None),
     }
 }
 
+/// An answer whose receipts are settled together, when it is written.
+pub(super) fn deliver<R>(json: String, receipts: R, connection: Connection) -> Response
+where
+    R: IntoIterator<Item = Receipt> + Send + Unpin + 'static,
+{
+    let outbox = connection.map(|Extension(outbox)| outbox);
+    let body = DeliveredBody { json: Some(json.into()), receipts: Some(receipts), outbox };
+    let mut response = Response::new(Body::new(body));
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response
+}
+
 /// A body of one piece. Dropped untaken, its answer was never sent.
-struct DeliveredBody {
+struct DeliveredBody<R> {
     json: Option<Bytes>,
-    receipt: Option<Receipt>,
+    receipts: Option<R>,
     /// None in tests without a socket: there, taken is written.
     outbox: Option<Outbox>,
 }
 
-impl HttpBody for DeliveredBody {
+impl<R: IntoIterator<Item = Receipt> + Unpin> HttpBody for DeliveredBody<R> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -73,11 +81,11 @@ impl HttpBody for DeliveredBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let json = self.json.take();
         if json.is_some()
-            && let Some(receipt) = self.receipt.take()
+            && let Some(receipts) = self.receipts.take()
         {
             match &self.outbox {
-                Some(outbox) => outbox.add(receipt),
-                None => receipt.commit(),
+                Some(outbox) => outbox.add(receipts),
+                None => receipts.into_iter().for_each(Receipt::commit),
             }
         }
         Poll::Ready(json.map(|json| Ok(Frame::data(json))))

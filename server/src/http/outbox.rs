@@ -23,9 +23,9 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 pub(super) struct Outbox(Arc<Mutex<Vec<Receipt>>>);
 
 impl Outbox {
-    /// Hyper has taken the whole answer that `receipt` belongs to.
-    pub(super) fn add(&self, receipt: Receipt) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(receipt);
+    /// Hyper has taken the whole answer that `receipts` belong to.
+    pub(super) fn add(&self, receipts: impl IntoIterator<Item = Receipt>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(receipts);
     }
 
     fn commit_all(&self) {

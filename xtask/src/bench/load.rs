@@ -12,6 +12,7 @@
 mod client;
 mod figures;
 mod idle;
+mod jobs;
 mod requests;
 mod server;
 mod streams;
@@ -35,39 +36,53 @@ type Running<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Outcome>> + 'a>>;
 struct Scenario {
     name: &'static str,
     title: &'static str,
+    /// What the server is told besides.
+    arguments: &'static [&'static str],
     run: fn(&Server) -> Running<'_>,
 }
 
-const SCENARIOS: [Scenario; 6] = [
+const SCENARIOS: [Scenario; 7] = [
     Scenario {
         name: "streams-100",
         title: "100 sessions × 200 deltas, 10 ms apart",
+        arguments: &[],
         run: |server| Box::pin(Streams::HUNDRED.run(server)),
     },
     Scenario {
         name: "streams-500",
         title: "500 sessions × 200 deltas, 10 ms apart",
+        arguments: &[],
         run: |server| Box::pin(Streams::FIVE_HUNDRED.run(server)),
     },
     Scenario {
         name: "readers",
         title: "100 sessions × 3 readers, 200 deltas, 10 ms apart",
+        arguments: &[],
         run: |server| Box::pin(Streams::THREE_READERS.run(server)),
     },
     Scenario {
         name: "requests",
         title: "api/test, 32 connections, 100,000 requests",
+        arguments: &[],
         run: |server| Box::pin(requests::run(server)),
     },
     Scenario {
         name: "idle",
         title: "10,000 idle long polls, api/test meanwhile",
+        arguments: &[],
         run: |server| Box::pin(idle::run(server)),
     },
     Scenario {
         name: "vanish",
         title: "1,000 sessions whose clients vanish",
+        arguments: &[],
         run: |server| Box::pin(vanish::run(server)),
+    },
+    Scenario {
+        name: "jobs",
+        title: "50 jobs × 20 trivial tasks, one after the other",
+        arguments: jobs::ARGUMENTS,
+        run: |server| Box::pin(jobs::run(server)),
     },
 ];
 
@@ -98,7 +113,7 @@ pub(super) fn run(binary: &Path, prefix: &str) -> anyhow::Result<()> {
 }
 
 async fn measure(binary: &Path, scenario: &Scenario) -> anyhow::Result<Outcome> {
-    let mut server = Server::start(binary)?;
+    let mut server = Server::start(binary, scenario.arguments)?;
     let outcome = tokio::time::timeout(DEADLINE, (scenario.run)(&server)).await;
     let stopped = server.stop().await;
     let outcome = outcome.context("it took too long")??;

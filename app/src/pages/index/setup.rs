@@ -6,13 +6,15 @@ use leptos::task::spawn_local;
 use leptos_meta::Title;
 use leptos_router::components::A;
 use leptos_router::hooks::{use_navigate, use_query_map};
-use wire::{ErrorName, ModelInfo, Models, SessionInfo, Sessions};
+use web_sys::js_sys;
+use web_sys::wasm_bindgen::JsValue;
+use wire::{ErrorName, ModelInfo, Models, RunningJobs, Sessions};
 
 use super::session_url;
 use crate::api::{self, ApiError};
 use crate::config;
 use crate::load::{Load, Loader};
-use crate::pages::jobs::jobs_url;
+use crate::pages::jobs::{jobs_url, tracking_url};
 
 /// Chosen if nobody chooses.
 const PREFERRED_MODEL: &str = "gpt-5.2";
@@ -25,6 +27,7 @@ pub(super) fn Setup() -> impl IntoView {
     let model = RwSignal::new(String::new());
     let models = Loader::new(api::models);
     let sessions = Loader::new(api::sessions);
+    let jobs = Loader::new(api::running_jobs);
     let failure = RwSignal::new(None::<(Field, String)>);
     let starting = RwSignal::new(false);
 
@@ -45,6 +48,7 @@ pub(super) fn Setup() -> impl IntoView {
         failure.set(None);
         models.reload();
         sessions.reload();
+        jobs.reload();
     };
     let navigate = use_navigate();
     let start = move |event: SubmitEvent| {
@@ -112,6 +116,7 @@ pub(super) fn Setup() -> impl IntoView {
                 </button>
             </div>
         </form>
+        {move || running_jobs(&jobs.state.get())}
         {move || running_sessions(&sessions.state.get())}
     }
 }
@@ -204,14 +209,35 @@ fn provider_problems(models: &Load<Models>) -> Option<AnyView> {
 
 fn running_sessions(sessions: &Load<Sessions>) -> Option<AnyView> {
     let Load::Ready(list) = sessions else { return None };
-    if list.sessions.is_empty() {
+    let rows = list.sessions.iter().map(|session| {
+        let detail = view! { <span class="path">{session.working_directory.clone()}</span> };
+        let status = if session.busy { "Working" } else { "Idle" };
+        let url = session_url(session.session_id);
+        running_row(url, session.model_id.clone(), detail.into_any(), status)
+    });
+    running_list("running-sessions-list", "Open sessions", rows.collect())
+}
+
+fn running_jobs(jobs: &Load<RunningJobs>) -> Option<AnyView> {
+    let Load::Ready(list) = jobs else { return None };
+    let rows = list.jobs.iter().map(|job| {
+        let time = local_time(&job.start_time);
+        let detail = view! { <time datetime=job.start_time.clone()>{time}</time> };
+        let url = tracking_url(&job.job_name, Some(job.job_id));
+        running_row(url, job.job_name.clone(), detail.into_any(), job.status.name())
+    });
+    running_list("running-jobs-list", "Jobs", rows.collect())
+}
+
+/// Nothing at all if nothing runs.
+fn running_list(id: &'static str, title: &'static str, rows: Vec<AnyView>) -> Option<AnyView> {
+    if rows.is_empty() {
         return None;
     }
-    let rows = list.sessions.iter().map(session_row).collect_view();
     Some(
         view! {
-            <section id="running-sessions-list" class="card running-list">
-                <h2>"Open sessions"</h2>
+            <section id=id class="card running-list">
+                <h2>{title}</h2>
                 <ul>{rows}</ul>
             </section>
         }
@@ -219,18 +245,24 @@ fn running_sessions(sessions: &Load<Sessions>) -> Option<AnyView> {
     )
 }
 
-fn session_row(session: &SessionInfo) -> impl IntoView + use<> {
-    let status = if session.busy { "Working" } else { "Idle" };
+fn running_row(url: String, name: String, detail: AnyView, status: &'static str) -> AnyView {
     view! {
         <li>
-            <A href=session_url(session.session_id) attr:class="button">
+            <A href=url attr:class="button">
                 "View"
             </A>
-            <span class="running-name">{session.model_id.clone()}</span>
-            <span class="path">{session.working_directory.clone()}</span>
+            <span class="running-name">{name}</span>
+            <span class="running-detail">{detail}</span>
             <span class="running-status">{status}</span>
         </li>
     }
+    .into_any()
+}
+
+/// A time as people here write it. Lists are loaded in the browser, so there is one.
+fn local_time(iso: &str) -> String {
+    let date = js_sys::Date::new(&iso.into());
+    date.to_locale_string("default", &JsValue::UNDEFINED).into()
 }
 
 #[cfg(test)]

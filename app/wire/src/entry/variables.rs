@@ -210,9 +210,12 @@ impl<'t> Variables<'t> {
                         let cycle = way[place..].iter().take(MAX_CYCLE + 1);
                         let names = cycle.filter_map(|(index, _)| self.by_name.get_index(*index));
                         let names = names.map(|(name, _)| *name).collect();
-                        let is_noted = cycles <= MAX_CYCLES;
-                        let fault = if is_noted { Fault::Cycle(names) } else { Fault::Unreadable };
-                        self.by_name[index].faults.push(fault);
+                        let faults = &mut self.by_name[index].faults;
+                        if cycles <= MAX_CYCLES {
+                            faults.push(Fault::Cycle(names));
+                        } else if faults.is_empty() {
+                            faults.push(Fault::Unreadable);
+                        }
                     }
                 }
             }

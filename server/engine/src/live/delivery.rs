@@ -1,6 +1,6 @@
 //! An answer on its way to a reader.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
@@ -64,29 +64,50 @@ impl Delivery {
     /// The body of the answer. `closed` is how the end of this kind of entity is called.
     pub fn to_json(&self, closed: ErrorName) -> String {
         match &self.content {
-            Content::Batch(entries) => {
-                const OPEN: &str = "{\"responses\":[";
-                const CLOSE: &str = "]}";
-                let length: usize = entries.iter().map(|entry| entry.len() + 1).sum();
-                let mut json = String::with_capacity(OPEN.len() + length + CLOSE.len());
-                json.push_str(OPEN);
-                for (index, entry) in entries.iter().enumerate() {
-                    if index > 0 {
-                        json.push(',');
-                    }
-                    json.push_str(entry);
-                }
-                json.push_str(CLOSE);
+            Content::Single(entry) => entry.as_ref().to_owned(),
+            Content::Batch(_) | Content::Closed => {
+                let mut json = String::with_capacity(self.length_of_fields() + 2);
+                json.push('{');
+                self.write_fields(closed, &mut json);
+                json.push('}');
                 json
             }
-            Content::Single(entry) => entry.as_ref().to_owned(),
-            Content::Closed => format!("{{\"error\":\"{closed}\"}}"),
         }
+    }
+
+    /// What [`write_fields`](Self::write_fields) writes at most, but for the name of an error.
+    fn length_of_fields(&self) -> usize {
+        let entries = self.entries().iter().map(|entry| entry.len() + 1);
+        "\"responses\":[]".len() + entries.sum::<usize>()
+    }
+
+    /// The fields of the body, for an answer that has others besides: `"responses":[…]`, or the
+    /// error.
+    pub fn write_fields(&self, closed: ErrorName, json: &mut String) {
+        if self.is_closed() {
+            // Writing into a string can't fail.
+            let _ = write!(json, "\"error\":\"{closed}\"");
+            return;
+        }
+        json.reserve(self.length_of_fields());
+        json.push_str("\"responses\":[");
+        for (index, entry) in self.entries().iter().enumerate() {
+            if index > 0 {
+                json.push(',');
+            }
+            json.push_str(entry);
+        }
+        json.push(']');
     }
 
     /// Parts the body from the receipt, for a response that outlives the handler.
     pub fn into_json(self, closed: ErrorName) -> (String, Receipt) {
         (self.to_json(closed), self.receipt)
+    }
+
+    /// The right to say that it has arrived, without the body.
+    pub fn into_receipt(self) -> Receipt {
+        self.receipt
     }
 
     /// The answer has arrived: the reader moves on.

@@ -161,6 +161,16 @@ impl History {
         (pieces, next)
     }
 
+    /// True if [`read`](Self::read) would find anything. Costs the same however much that is.
+    pub(super) fn has_more(&self, from: &Position) -> bool {
+        match self.items.get(from.item..) {
+            None | Some([]) => false,
+            Some([Item::Run(run)]) => run.to > run.from.max(from.offset),
+            // Text that is worth nothing any more is followed by the end of its block.
+            Some(_) => true,
+        }
+    }
+
     /// Gives back what was reserved for growth.
     pub(super) fn shrink(&mut self) {
         self.items.shrink_to_fit();

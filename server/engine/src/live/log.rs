@@ -2,15 +2,15 @@
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, OwnedSemaphorePermit};
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
-use super::delivery::{Content, Delivery, Progress, Receipt, Settle};
+use super::call::{self, Begun, LiveSource, Source};
+use super::delivery::{Delivery, Progress, Settle};
 use super::entry::LiveEntry;
 use super::history::{History, Piece, Position};
 use super::pace::PaceMark;
@@ -107,50 +107,54 @@ impl<E: LiveEntry> LiveLog<E> {
     ///
     /// Cancel safe: a dropped call frees the reader's place and loses nothing.
     pub async fn poll(self: &Arc<Self>, reader: ReaderKey) -> Result<Delivery, PollError> {
-        let deadline = Instant::now() + self.shared.settings.timeout;
-        let call = self.begin(reader).await?;
-        if let Some(until) = call.rationed_until {
-            sleep_until(until.min(deadline)).await;
-        }
-        loop {
-            // Subscribe before the look, or a push in between is missed.
-            let mut changed = pin!(self.changed.notified());
-            changed.as_mut().enable();
-            if let Some((pieces, progress)) = self.take(&call.reader) {
-                return Ok(call.deliver(pieces, progress));
-            }
-            if timeout_at(deadline, changed).await.is_err() {
-                return Err(PollError::Timeout);
-            }
-        }
+        call::poll(self.source(), reader).await
     }
 
-    async fn begin(self: &Arc<Self>, key: ReaderKey) -> Result<PendingCall<E>, PollError> {
-        let grace = Instant::now() + self.shared.settings.settle_grace;
-        loop {
-            let mut settled = pin!(self.settled.notified());
-            settled.as_mut().enable();
-            match self.try_begin(&key) {
-                Ok(Some((pending, rationed_until))) => {
-                    return Ok(PendingCall {
-                        log: self.clone(),
-                        reader: key,
-                        rationed_until,
-                        pending: Some(pending),
-                    });
-                }
-                // The last answer is still being written.
-                Ok(None) => timeout_at(grace, settled).await.map_err(|_| PollError::Parallel)?,
-                Err(error) => return Err(error),
-            }
-        }
+    /// This log among others, for [`poll_many`](super::poll_many).
+    pub fn source(self: &Arc<Self>) -> LiveSource {
+        LiveSource(self.clone())
     }
 
-    /// Makes the reader's call pending. `None` if its last answer is not settled yet.
-    fn try_begin(
-        &self,
-        key: &ReaderKey,
-    ) -> Result<Option<(OwnedSemaphorePermit, Option<Instant>)>, PollError> {
+    /// Forgets readers. True if nobody can read this log any more.
+    pub(super) fn sweep(&self, now: Instant) -> bool {
+        let settings = &self.shared.settings;
+        let mut state = self.state.lock();
+        let over = state.count_down_is_over(now, settings.count_down);
+        state.readers.retain(|_, reader| {
+            let forgotten = reader.is_forgotten(now, settings.forget_after);
+            // Once nobody can join, an unknown token and a finished one get the same answer.
+            !(forgotten || over && reader.finished)
+        });
+        if state.readers.capacity() > 4 * state.readers.len() + 16 {
+            state.readers.shrink_to_fit();
+        }
+        over && state.readers.is_empty()
+    }
+
+    #[cfg(test)]
+    pub(super) fn delta_bytes(&self) -> usize {
+        self.state.lock().history.delta_bytes()
+    }
+}
+
+fn to_json<E: LiveEntry>(entry: &E) -> Arc<str> {
+    serde_json::to_string(entry).expect("entries are structs of strings and numbers").into()
+}
+
+impl<E: LiveEntry> Source for LiveLog<E> {
+    fn shared(&self) -> &LiveShared {
+        &self.shared
+    }
+
+    fn changed(&self) -> &Notify {
+        &self.changed
+    }
+
+    fn settled(&self) -> &Notify {
+        &self.settled
+    }
+
+    fn try_begin(&self, key: &ReaderKey) -> Result<Option<Begun>, PollError> {
         let settings = &self.shared.settings;
         let now = Instant::now();
         let mut state = self.state.lock();
@@ -185,10 +189,9 @@ impl<E: LiveEntry> LiveLog<E> {
             .flatten()
             .map(|last| last + self.shared.pace.interval(now))
             .filter(|until| *until > now);
-        Ok(Some((pending, rationed_until)))
+        Ok(Some(Begun { pending, rationed_until }))
     }
 
-    /// What is new for the reader of a pending call, if anything.
     fn take(&self, key: &ReaderKey) -> Option<(Vec<Piece>, Progress)> {
         let mut state = self.state.lock();
         let State { history, readers, ended } = &mut *state;
@@ -198,6 +201,7 @@ impl<E: LiveEntry> LiveLog<E> {
             ReaderKey::Implicit => 1,
         };
         let (pieces, next) = history.read(&reader.position, limit);
+        debug_assert_eq!(history.has_more(&reader.position), !pieces.is_empty());
         let progress = match (pieces.is_empty(), *ended) {
             (false, _) => Progress::Read(next),
             (true, Some(_)) => Progress::Closed,
@@ -210,43 +214,28 @@ impl<E: LiveEntry> LiveLog<E> {
         Some((pieces, progress))
     }
 
-    /// Forgets readers. True if nobody can read this log any more.
-    pub(super) fn sweep(&self, now: Instant) -> bool {
-        let settings = &self.shared.settings;
-        let mut state = self.state.lock();
-        let over = state.count_down_is_over(now, settings.count_down);
-        state.readers.retain(|_, reader| {
-            let forgotten = reader.is_forgotten(now, settings.forget_after);
-            // Once nobody can join, an unknown token and a finished one get the same answer.
-            !(forgotten || over && reader.finished)
-        });
-        if state.readers.capacity() > 4 * state.readers.len() + 16 {
-            state.readers.shrink_to_fit();
+    fn has_news(&self, key: &ReaderKey) -> bool {
+        let state = self.state.lock();
+        let reader = state.readers.get(key).expect("a pending reader is kept");
+        state.ended.is_some() || state.history.has_more(&reader.position)
+    }
+
+    fn release(&self, key: &ReaderKey) {
+        let now = Instant::now();
+        if let Some(reader) = self.state.lock().readers.get_mut(key) {
+            reader.call = Call::None;
+            reader.last_call = now;
         }
-        over && state.readers.is_empty()
+        self.settled.notify_waiters();
     }
 
-    #[cfg(test)]
-    pub(super) fn shared(&self) -> &LiveShared {
-        &self.shared
-    }
-
-    #[cfg(test)]
-    pub(super) fn delta_bytes(&self) -> usize {
-        self.state.lock().history.delta_bytes()
-    }
-}
-
-fn to_json<E: LiveEntry>(entry: &E) -> Arc<str> {
-    serde_json::to_string(entry).expect("entries are structs of strings and numbers").into()
-}
-
-fn render<E: LiveEntry>(piece: Piece) -> Arc<str> {
-    match piece {
-        Piece::Entry(json) => json,
-        Piece::Delta(block, text) => {
-            let delta = E::delta(block.name(), text);
-            to_json(&delta.expect("an entry of this kind was a delta before"))
+    fn render(&self, piece: Piece) -> Arc<str> {
+        match piece {
+            Piece::Entry(json) => json,
+            Piece::Delta(block, text) => {
+                let delta = E::delta(block.name(), text);
+                to_json(&delta.expect("an entry of this kind was a delta before"))
+            }
         }
     }
 }
@@ -291,37 +280,5 @@ impl Reader {
 
     fn is_forgotten(&self, now: Instant, after: Duration) -> bool {
         self.call == Call::None && now >= self.last_call + after
-    }
-}
-
-/// A reader's pending call. Dropped before it has something to deliver, it frees the place.
-struct PendingCall<E: LiveEntry> {
-    log: Arc<LiveLog<E>>,
-    reader: ReaderKey,
-    rationed_until: Option<Instant>,
-    pending: Option<OwnedSemaphorePermit>,
-}
-
-impl<E: LiveEntry> PendingCall<E> {
-    fn deliver(mut self, pieces: Vec<Piece>, progress: Progress) -> Delivery {
-        let pending = self.pending.take().expect("a call delivers once");
-        let log: Arc<dyn Settle> = self.log.clone();
-        // From here on the receipt frees the place, also if rendering panics.
-        let receipt = Receipt::new(log, self.reader.clone(), progress, pending);
-        let mut entries = pieces.into_iter().map(render::<E>);
-        let content = match self.reader {
-            _ if entries.len() == 0 => Content::Closed,
-            ReaderKey::Token(_) => Content::Batch(entries.collect()),
-            ReaderKey::Implicit => Content::Single(entries.next().expect("not empty")),
-        };
-        Delivery::new(content, receipt)
-    }
-}
-
-impl<E: LiveEntry> Drop for PendingCall<E> {
-    fn drop(&mut self) {
-        if self.pending.is_some() {
-            self.log.settle(&self.reader, None);
-        }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
-use super::{Delivery, LiveEntry, LiveLog, LiveShared, PollError, ReaderKey};
+use super::{Delivery, LiveEntry, LiveLog, LiveShared, LiveSource, PollError, ReaderKey};
 use crate::lifecycle::Lifecycle;
 
 /// Finds logs, and frees those that have ended and that nobody can read any more.
@@ -74,6 +74,11 @@ where
     pub async fn poll(&self, id: Id, reader: ReaderKey) -> Result<Delivery, PollError> {
         let log = self.get(id).ok_or(PollError::NotFound)?;
         log.poll(reader).await
+    }
+
+    /// An entity among others, for [`poll_many`](super::poll_many).
+    pub fn source(&self, id: Id) -> Option<LiveSource> {
+        self.logs.read().get(&id).map(LiveLog::source)
     }
 
     /// How many logs are kept.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use wire::{ErrorName, LiveReply, SessionId, SessionResponse};
 
+use super::call::Source;
 use super::*;
 use crate::lifecycle::Lifecycle;
 

@@ -168,6 +168,11 @@ impl TaskManager {
         self.live.poll(id, reader).await
     }
 
+    /// The logs of running tasks and of those that ended not long ago.
+    pub fn live(&self) -> &LiveRegistry<TaskId, TaskResponse> {
+        &self.live
+    }
+
     fn forget(&self, ids: &[TaskId]) {
         let mut runs = self.runs.lock();
         for id in ids {

@@ -27,9 +27,10 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn start(binary: &Path) -> anyhow::Result<Self> {
+    pub(super) fn start(binary: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
         let mut command = process::command(binary);
-        command.args(["--test", "--port", "0"]).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.args(["--test", "--port", "0"]).args(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
         // Where no settings of the user's are.
         command.current_dir(env::temp_dir()).env_remove("RUST_LOG");
         for (name, _) in env::vars_os() {

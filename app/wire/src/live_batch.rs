@@ -1,0 +1,245 @@
+//! One live call for many entities.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+
+use crate::{
+    ErrorName, ErrorReply, JobId, JobResponse, LiveEntity, LiveReply, SessionId, SessionResponse,
+    TaskId, TaskResponse,
+};
+
+/// Names anything that has live responses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are the documentation")]
+pub enum LiveId {
+    Session(SessionId),
+    Task(TaskId),
+    Job(JobId),
+}
+
+/// A text that is no id of any kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not an id of a session, a task or a job")]
+pub struct ParseLiveIdError;
+
+impl LiveId {
+    /// Said once to each reader who has read everything.
+    pub fn closed(self) -> ErrorName {
+        match self {
+            Self::Session(_) => SessionId::CLOSED,
+            Self::Task(_) => TaskId::CLOSED,
+            Self::Job(_) => JobId::CLOSED,
+        }
+    }
+}
+
+impl fmt::Display for LiveId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Session(id) => fmt::Display::fmt(id, f),
+            Self::Task(id) => fmt::Display::fmt(id, f),
+            Self::Job(id) => fmt::Display::fmt(id, f),
+        }
+    }
+}
+
+impl FromStr for LiveId {
+    type Err = ParseLiveIdError;
+
+    fn from_str(text: &str) -> Result<Self, ParseLiveIdError> {
+        let id = if text.starts_with(SessionId::PREFIX) {
+            text.parse().map(Self::Session)
+        } else if text.starts_with(TaskId::PREFIX) {
+            text.parse().map(Self::Task)
+        } else {
+            text.parse().map(Self::Job)
+        };
+        id.map_err(|_| ParseLiveIdError)
+    }
+}
+
+impl<'de> Deserialize<'de> for LiveId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+/// The answer of `live`: every entity that has something, in the order in which they were asked for.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+pub struct LiveBatch {
+    /// Never empty.
+    pub live: Vec<LiveItem>,
+}
+
+/// What there is of one entity: what a call for it alone would answer.
+#[derive(Clone, Debug, PartialEq)]
+#[expect(missing_docs, reason = "the names are the documentation")]
+pub enum LiveItem {
+    Session(SessionId, LiveReply<SessionResponse>),
+    Task(TaskId, LiveReply<TaskResponse>),
+    Job(JobId, LiveReply<JobResponse>),
+}
+
+impl LiveItem {
+    /// Of which entity.
+    pub fn id(&self) -> LiveId {
+        match self {
+            Self::Session(id, _) => LiveId::Session(*id),
+            Self::Task(id, _) => LiveId::Task(*id),
+            Self::Job(id, _) => LiveId::Job(*id),
+        }
+    }
+
+    fn error(id: LiveId, error: ErrorReply) -> Self {
+        match id {
+            LiveId::Session(id) => Self::Session(id, LiveReply::Error(error)),
+            LiveId::Task(id) => Self::Task(id, LiveReply::Error(error)),
+            LiveId::Job(id) => Self::Job(id, LiveReply::Error(error)),
+        }
+    }
+}
+
+#[derive(serde::Deserialize)]
+#[serde(field_identifier, rename_all = "camelCase")]
+enum Field {
+    Id,
+    Responses,
+    Error,
+    Message,
+    #[serde(other)]
+    Other,
+}
+
+/// The id comes first and says how to read the responses: so nothing is copied before that is known.
+impl<'de> Deserialize<'de> for LiveItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(ItemVisitor)
+    }
+}
+
+struct ItemVisitor;
+
+impl<'de> Visitor<'de> for ItemVisitor {
+    type Value = LiveItem;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an id, then responses or an error")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LiveItem, A::Error> {
+        let (mut id, mut item, mut error, mut message) = (None, None, None, None);
+        while let Some(field) = map.next_key()? {
+            match (field, id) {
+                (Field::Id, _) => id = Some(map.next_value()?),
+                (Field::Responses, Some(LiveId::Session(id))) => {
+                    let responses = map.next_value()?;
+                    item = Some(LiveItem::Session(id, LiveReply::Responses { responses }));
+                }
+                (Field::Responses, Some(LiveId::Task(id))) => {
+                    let responses = map.next_value()?;
+                    item = Some(LiveItem::Task(id, LiveReply::Responses { responses }));
+                }
+                (Field::Responses, Some(LiveId::Job(id))) => {
+                    let responses = map.next_value()?;
+                    item = Some(LiveItem::Job(id, LiveReply::Responses { responses }));
+                }
+                (Field::Responses, None) => {
+                    return Err(de::Error::custom("responses of nobody knows what"));
+                }
+                (Field::Error, _) => error = Some(map.next_value()?),
+                (Field::Message, _) => message = map.next_value()?,
+                (Field::Other, _) => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        match (item, id, error) {
+            (Some(item), ..) => Ok(item),
+            (None, Some(id), Some(error)) => Ok(LiveItem::error(id, ErrorReply { error, message })),
+            _ => Err(de::Error::custom("neither responses nor an error of anything")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UUID: &str = "0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11";
+
+    fn read(json: &str) -> Result<LiveBatch, serde_json::Error> {
+        serde_json::from_str(&json.replace("UUID", UUID))
+    }
+
+    fn id<T: FromStr<Err: fmt::Debug>>(prefix: &str) -> T {
+        format!("{prefix}-{UUID}").parse().expect("an id")
+    }
+
+    #[test]
+    fn responses_are_read_by_the_kind_of_their_entity() {
+        let batch = read(
+            r#"{"live":[
+                {"id":"session-UUID","responses":[{"callback":"onIdle"}]},
+                {"id":"task-UUID","responses":[{"callback":"taskFailed"},{"taskError":"e"}]},
+                {"id":"job-UUID","responses":[{"callback":"jobCanceled"}]},
+                {"id":"session-UUID","error":"SessionClosed"},
+                {"id":"job-UUID","error":"JobsClosed","message":"m","more":[1]}
+            ]}"#,
+        );
+        let closed = ErrorReply::from(ErrorName::SessionClosed);
+        let explained = ErrorReply { error: ErrorName::JobsClosed, message: Some("m".to_owned()) };
+        let task_error = TaskResponse::Error { message: "e".to_owned() };
+        let expected = vec![
+            LiveItem::Session(
+                id("session"),
+                LiveReply::Responses { responses: vec![SessionResponse::Idle] },
+            ),
+            LiveItem::Task(
+                id("task"),
+                LiveReply::Responses { responses: vec![TaskResponse::TaskFailed, task_error] },
+            ),
+            LiveItem::Job(
+                id("job"),
+                LiveReply::Responses { responses: vec![JobResponse::JobCanceled] },
+            ),
+            LiveItem::Session(id("session"), LiveReply::Error(closed)),
+            LiveItem::Job(id("job"), LiveReply::Error(explained)),
+        ];
+        assert_eq!(batch.expect("a batch").live, expected);
+        assert_eq!(expected[1].id(), LiveId::Task(id("task")));
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for json in [
+            r#"{"error":"HttpRequestTimeout"}"#,
+            r#"{"live":[{}]}"#,
+            r#"{"live":[{"id":"job-UUID"}]}"#,
+            r#"{"live":[{"error":"JobsClosed"}]}"#,
+            r#"{"live":[{"responses":[],"id":"job-UUID"}]}"#,
+            r#"{"live":[{"id":"UUID","error":"JobsClosed"}]}"#,
+            r#"{"live":[{"id":"task-UUID","responses":[{"callback":"jobCanceled"}]}]}"#,
+        ] {
+            assert!(read(json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn ids_of_all_kinds_are_told_apart() {
+        for (prefix, closed) in [
+            ("session", ErrorName::SessionClosed),
+            ("task", ErrorName::TaskClosed),
+            ("job", ErrorName::JobsClosed),
+        ] {
+            let id: LiveId = id(prefix);
+            assert_eq!(id.to_string(), format!("{prefix}-{UUID}"));
+            assert_eq!(id.closed(), closed);
+        }
+        for text in ["", "job-", UUID, "jobs-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11", "task-1"] {
+            assert_eq!(text.parse::<LiveId>(), Err(ParseLiveIdError), "{text}");
+        }
+    }
+}

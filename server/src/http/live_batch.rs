@@ -1,0 +1,133 @@
+//! One live call for many entities: a page that follows a job follows its tasks and their sessions,
+//! too, and a browser has only a handful of connections.
+
+use std::collections::HashSet;
+use std::fmt::Write;
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::Response;
+use engine::live::{self as live_log, LiveSource, PollError};
+use wire::{ErrorName, JobId, LiveId, LiveToken, SessionId, TaskId};
+
+use super::live::{Connection, deliver};
+use super::text::Text;
+use super::{AppState, error};
+
+/// More than a page can show, and few enough that a call costs little.
+const MAX_IDS: usize = 512;
+
+/// `copilot/live/{token}`, one id a line in the body
+pub(super) async fn poll_many(
+    State(state): State<AppState>,
+    Path(token): Path<String>,
+    connection: Connection,
+    Text(body): Text,
+) -> Response {
+    let token: LiveToken = match token.parse() {
+        Ok(token) => token,
+        Err(error) => return error::unreadable(StatusCode::BAD_REQUEST, &format!("{error}")),
+    };
+    let ids = match read_ids(&body) {
+        Ok(ids) => ids,
+        Err(problem) => return error::unreadable(StatusCode::BAD_REQUEST, &problem),
+    };
+    let sources: Vec<_> = ids.iter().map(|id| find(&state, *id)).collect();
+    let Ok(answers) = live_log::poll_many(&state.live, &token, &sources).await else {
+        return error::said_no(ErrorName::HttpRequestTimeout, None);
+    };
+
+    let mut json = String::from("{\"live\":[");
+    let mut receipts = Vec::new();
+    let found = ids.iter().zip(answers).filter_map(|(id, answer)| Some((id, answer?)));
+    for (index, (id, answer)) in found.enumerate() {
+        let comma = if index > 0 { "," } else { "" };
+        // Writing into a string can't fail.
+        let _ = write!(json, "{comma}{{\"id\":\"{id}\",");
+        match answer {
+            Ok(delivery) => {
+                delivery.write_fields(id.closed(), &mut json);
+                receipts.push(delivery.into_receipt());
+            }
+            Err(error) => {
+                let _ = write!(json, "\"error\":\"{}\"", name(error, *id));
+            }
+        }
+        json.push('}');
+    }
+    json.push_str("]}");
+    deliver(json, receipts, connection)
+}
+
+/// Each id once: a reader that calls twice at a time would be in its own way.
+fn read_ids(body: &str) -> Result<Vec<LiveId>, String> {
+    let mut ids = Vec::new();
+    let mut seen = HashSet::new();
+    for (index, line) in body.lines().enumerate() {
+        let number = index + 1;
+        if number > MAX_IDS {
+            return Err(format!("line {number}: more than {MAX_IDS} ids"));
+        }
+        let id = line.parse().map_err(|error| format!("line {number}: {error}"))?;
+        if seen.insert(id) {
+            ids.push(id);
+        }
+    }
+    if ids.is_empty() {
+        return Err("no ids: one a line is expected".to_owned());
+    }
+    Ok(ids)
+}
+
+fn find(state: &AppState, id: LiveId) -> Option<LiveSource> {
+    match id {
+        LiveId::Session(id) => state.sessions.live().source(id),
+        LiveId::Task(id) => state.tasks.live().source(id),
+        LiveId::Job(id) => state.jobs.live().source(id),
+    }
+}
+
+fn name(error: PollError, id: LiveId) -> ErrorName {
+    match id {
+        LiveId::Session(_) => error.name::<SessionId>(),
+        LiveId::Task(_) => error.name::<TaskId>(),
+        LiveId::Job(_) => error.name::<JobId>(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UUID: &str = "0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11";
+
+    #[test]
+    fn ids_are_read_line_by_line() {
+        for (body, count) in [
+            (format!("task-{UUID}"), 1),
+            (format!("task-{UUID}\n"), 1),
+            (format!("task-{UUID}\r\njob-{UUID}\r\n"), 2),
+            (format!("task-{UUID}\njob-{UUID}\ntask-{UUID}\nsession-{UUID}"), 3),
+            (format!("task-{UUID}\n").repeat(512), 1),
+        ] {
+            assert_eq!(read_ids(&body).map(|ids| ids.len()), Ok(count), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_no_id_is_named() {
+        let id = format!("task-{UUID}");
+        for (body, line) in [
+            ("nonsense".to_owned(), "line 1:"),
+            ("\n".to_owned(), "line 1:"),
+            (format!("{id}\n{UUID}\n"), "line 2:"),
+            (format!("{id}\n\n{id}"), "line 2:"),
+            (format!("{id}\n {id}"), "line 2:"),
+            (format!("{id}\n").repeat(513), "line 513:"),
+            (String::new(), "no ids"),
+        ] {
+            let problem = read_ids(&body).expect_err(&body);
+            assert!(problem.starts_with(line), "{problem}");
+        }
+    }
+}
