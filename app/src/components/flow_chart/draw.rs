@@ -2,6 +2,7 @@
 
 use leptos::either::{Either, EitherOf3};
 use leptos::prelude::*;
+use leptos::svg;
 use wire::chart::{ChartNode, Hint};
 
 use crate::flow_chart::layout::{Link, Place};
@@ -108,7 +109,8 @@ fn draw_task(id: u32, node: ChartNode, place: Place, asks: Asks) -> impl IntoVie
             aria-label=description
             aria-pressed=move || interactive.then(|| selected().to_string())
         >
-            <title>{description}</title>
+            // The macro would take it for the title of an HTML document.
+            {svg::title().child(description)}
             <rect
                 class="ring"
                 x=left - 6
