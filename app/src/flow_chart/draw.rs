@@ -43,10 +43,10 @@ pub(crate) fn class(hint: Hint) -> &'static str {
 
 fn draw_link(svg: &mut String, link: &Link) {
     let class = if link.loop_back { "arrow loop-back" } else { "arrow" };
-    let (line, tip) = (path::line(&link.points), path::tip(&link.points));
+    let (way, tip) = (path::line(&link.points), path::tip(&link.points));
     let _ = write!(
         svg,
-        r#"<g class="{class}"><path class="line" d="{line}"/><path class="tip" d="{tip}"/>"#
+        r#"<g class="{class}"><path class="line" d="{way}"/><path class="tip" d="{tip}"/>"#
     );
     if let Some(label) = &link.label {
         let ((x, y), ends) = link.label_place();
