@@ -323,11 +323,8 @@ mod tests {
             start_time: "s".to_owned(),
             end_time: Some("e".to_owned()),
         };
-        let running = JobTask {
-            task_id: TASK.parse().ok(),
-            end_time: None,
-            ..task(2, WorkStatus::Running)
-        };
+        let running =
+            JobTask { task_id: TASK.parse().ok(), end_time: None, ..task(2, WorkStatus::Running) };
         let JobInfo { job_id, job_name, start_time, status } = info(JobStatus::Running);
         let tasks = vec![task(0, WorkStatus::Succeeded), task(1, WorkStatus::Failed), running];
         let server_time = "n".to_owned();
