@@ -5,6 +5,8 @@
 mod leaving;
 mod request;
 
+use std::cell::Cell;
+
 use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -32,12 +34,13 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
         before == Some(&true)
             || !matches!(feed.connection.get(), Connection::Connecting | Connection::Lost(_))
     });
+    let keep_in_address = keep_in_address(id, task.get_untracked());
     Effect::new(move |_| {
         if let Some(task) = task.get().filter(|_| joined.get()) {
             feed.follow_task(task);
+            keep_in_address(task);
         }
     });
-    keep_in_address(id, task);
     let left = RwSignal::new(None::<Left>);
     let request_part = NodeRef::<Div>::new();
 
@@ -87,19 +90,19 @@ fn task_in_address() -> Option<TaskId> {
     use_query_map().read_untracked().get("task").and_then(|id| id.parse().ok())
 }
 
-/// Keeps the address up to date, so that a reload finds the task again.
-fn keep_in_address(id: SessionId, task: RwSignal<Option<TaskId>>) {
+/// Keeps the address up to date, so that a reload finds the task again. `named` is the task that
+/// it names already.
+fn keep_in_address(id: SessionId, named: Option<TaskId>) -> impl Fn(TaskId) {
     let navigate = use_navigate();
     let path = use_location().pathname;
-    let mut shown = task.get_untracked();
-    Effect::new(move |_| {
-        let task = task.get();
-        if task != std::mem::replace(&mut shown, task) {
-            let address = format!("{}{}", path.get_untracked(), session_query(id, task));
+    let named = Cell::new(named);
+    move |task| {
+        if named.replace(Some(task)) != Some(task) {
+            let address = format!("{}{}", path.get_untracked(), session_query(id, Some(task)));
             let options = NavigateOptions { replace: true, scroll: false, ..Default::default() };
             navigate(&address, options);
         }
-    });
+    }
 }
 
 /// Says why nothing arrives, if nothing does.
