@@ -17,6 +17,7 @@ use wire::{SessionId, TaskId};
 use super::{Note, session_query};
 use crate::components::resize_bar::{Axis, ResizeBar};
 use crate::components::session_responses::SessionResponses;
+use crate::erase::Erase;
 use crate::poll::Connection;
 use crate::state::feed::Feed;
 use leaving::Left;
@@ -48,7 +49,7 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
         {move || match left.get() {
             Some(Left::Closed) => {
                 view! { <Note title="Session closed" text="The session has ended. You can close this window." /> }
-                    .into_any()
+                    .erase()
             }
             Some(Left::ServerStopped) => {
                 view! {
@@ -57,11 +58,11 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
                         text="The server has been stopped. Start it again to go on."
                     />
                 }
-                    .into_any()
+                    .erase()
             }
             None => {
-                let responses = view! { <SessionResponses feed=feed /> }.into_any();
-                let request = view! { <Request id=id task=task feed=feed left=left /> }.into_any();
+                let responses = view! { <SessionResponses feed=feed /> }.erase();
+                let request = view! { <Request id=id task=task feed=feed left=left /> }.erase();
                 view! {
                     <Title text="Session" />
                     <div id="session-ui">
@@ -79,7 +80,7 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
                         </div>
                     </div>
                 }
-                    .into_any()
+                    .erase()
             }
         }}
     }
