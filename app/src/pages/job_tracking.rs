@@ -14,6 +14,7 @@ use crate::components::flow_chart::{FlowChart, NodeStatus};
 use crate::components::split::Split;
 use crate::components::to_index::ToIndex;
 use crate::config;
+use crate::erase::Erase;
 use crate::load::{Load, Loader};
 use crate::poll::Connection;
 use crate::state::tracking::Tracking;
@@ -59,8 +60,8 @@ pub(crate) fn JobTrackingPage() -> impl IntoView {
 
     view! {
         {move || match wanted.get() {
-            Some(wanted) => view! { <JobTracking wanted=wanted /> }.into_any(),
-            None => view! { <ToIndex /> }.into_any(),
+            Some(wanted) => view! { <JobTracking wanted=wanted /> }.erase(),
+            None => view! { <ToIndex /> }.erase(),
         }}
     }
 }
@@ -128,14 +129,14 @@ fn JobTracking(wanted: Wanted) -> impl IntoView {
     let right = view! {
         <section id="session-response-part">
             {move || match page.selected.get() {
-                Some(work) => view! { <TaskTabs page=page work=work /> }.into_any(),
-                None => view! { <pre class="job-json" tabindex="0">{move || json(page)}</pre> }.into_any(),
+                Some(work) => view! { <TaskTabs page=page work=work /> }.erase(),
+                None => view! { <pre class="job-json" tabindex="0">{move || json(page)}</pre> }.erase(),
             }}
         </section>
     };
     view! {
         <Title text=job_name />
-        <Split left=left.into_any() right=right.into_any() />
+        <Split left=left.erase() right=right.erase() />
     }
 }
 
@@ -149,13 +150,13 @@ fn json(page: Page) -> String {
 /// The chart, or why there is none.
 fn draw_plan(page: Page) -> AnyView {
     let chart = page.plan.state.with(|plan| match plan {
-        Load::Pending => Err(view! { <p class="waiting">"Loading the job …"</p> }.into_any()),
+        Load::Pending => Err(view! { <p class="waiting">"Loading the job …"</p> }.erase()),
         Load::Failed(error) => {
-            Err(view! { <p class="failure" role="alert">{error.to_string()}</p> }.into_any())
+            Err(view! { <p class="failure" role="alert">{error.to_string()}</p> }.erase())
         }
         Load::Ready(None) => {
             let text = "No job of this name is installed on this server.";
-            Err(view! { <Lost text=text /> }.into_any())
+            Err(view! { <Lost text=text /> }.erase())
         }
         Load::Ready(Some(plan)) => Ok(plan.chart.clone()),
     });
@@ -173,7 +174,7 @@ fn draw_plan(page: Page) -> AnyView {
                     interactive=page.tracking.is_some()
                 />
             }
-            .into_any()
+            .erase()
         }
     }
 }
@@ -208,20 +209,20 @@ fn Notices(page: Page) -> impl IntoView {
     let notice = move || {
         let Some(tracking) = page.tracking else {
             let text = "The address names no run of a job.";
-            return (page.run == Run::Nonsense).then(|| view! { <Lost text=text /> }.into_any());
+            return (page.run == Run::Nonsense).then(|| view! { <Lost text=text /> }.erase());
         };
         match tracking.connection.get() {
             Connection::Lost(error) => {
                 let text = format!("Connection lost, trying again … {error}");
-                Some(view! { <p class="banner">{text}</p> }.into_any())
+                Some(view! { <p class="banner">{text}</p> }.erase())
             }
             Connection::NotFound if tracking.job.with(|job| job.status.is_none()) => {
                 let text = "There is no such run of a job, or not any more.";
-                Some(view! { <Lost text=text /> }.into_any())
+                Some(view! { <Lost text=text /> }.erase())
             }
             Connection::NotFound => {
                 let text = "The server does not know this run any more. This is how it stood last.";
-                Some(view! { <p class="banner">{text}</p> }.into_any())
+                Some(view! { <p class="banner">{text}</p> }.erase())
             }
             _ => other_job(page, tracking),
         }
@@ -253,7 +254,7 @@ fn other_job(page: Page, tracking: Tracking) -> Option<AnyView> {
         view! {
             <p class="banner">"This is a run of another job: " <a href=address>{name}</a></p>
         }
-        .into_any(),
+        .erase(),
     )
 }
 

@@ -8,6 +8,7 @@ use wire::{TaskId, WorkStatus};
 
 use super::Page;
 use crate::components::session_responses::SessionResponses;
+use crate::erase::Erase;
 use crate::state::feed::Feed;
 use crate::state::job::Work;
 
@@ -91,8 +92,8 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
                 {move || {
                     run.track();
                     match tab(page, work, chosen.get()) {
-                        Some(feed) => view! { <Said feed=feed /> }.into_any(),
-                        None => view! { <p class="empty">{move || why_nothing(status())}</p> }.into_any(),
+                        Some(feed) => view! { <Said feed=feed /> }.erase(),
+                        None => view! { <p class="empty">{move || why_nothing(status())}</p> }.erase(),
                     }
                 }}
             </div>

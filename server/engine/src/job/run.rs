@@ -211,3 +211,50 @@ impl Drop for EndOfJob {
         self.report.record.ended.cancel();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use wire::{JobId, JobResponse, TaskId};
+
+    use super::*;
+    use crate::job::record::Record;
+    use crate::live::{LiveLog, LiveSettings, LiveShared, ReaderKey};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_job_that_panics_still_tells_its_end() {
+        let record = Arc::new(Record::new(JobId::generate(), "job", CancellationToken::new()));
+        let log = LiveLog::<JobResponse>::new(LiveShared::new(LiveSettings::default()));
+        let report = Report { record: record.clone(), log: log.clone() };
+        let finished = Arc::new(AtomicBool::new(false));
+        let noted = finished.clone();
+        let end = EndOfJob::new(report, move || noted.store(true, Ordering::Relaxed));
+        let job = tokio::spawn(async move {
+            end.report.work_started(3, TaskId::generate());
+            panic!("on purpose");
+        });
+        assert!(job.await.is_err_and(|error| error.is_panic()));
+
+        record.ended.cancelled().await;
+        assert!(finished.load(Ordering::Relaxed));
+        let status = record.status();
+        assert_eq!(status.status, JobStatus::Failed);
+        assert_eq!(status.tasks[0].task_id, None);
+        let reader = ReaderKey::Token("t".parse().expect("a token"));
+        let told = log.poll(reader).await.expect("responses");
+        let told: Vec<JobResponse> = told
+            .entries()
+            .iter()
+            .map(|json| serde_json::from_str(json).expect("a response"))
+            .collect();
+        assert_eq!(
+            told[1..],
+            [
+                JobResponse::Error { message: "internal error".to_owned() },
+                JobResponse::WorkStopped { work_id: 3, succeeded: false },
+                JobResponse::JobFailed,
+            ]
+        );
+    }
+}

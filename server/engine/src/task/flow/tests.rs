@@ -104,9 +104,8 @@ async fn check(task: Value, acts: &[&'static str], expected: &str) {
 
 async fn check_in(mode: Option<Mode>, task: Value, acts: &[&'static str], expected: &str) {
     let minutes = minutes_of(&task, mode, acts).await;
-    let expected: String =
-        expected.trim().lines().map(|line| format!("{}\n", line.trim())).collect();
-    assert_eq!(minutes, expected, "\nacts: {acts:?}\nwas:\n{minutes}");
+    let expected: Vec<&str> = expected.trim().lines().map(str::trim).collect();
+    assert_eq!(minutes.trim_end(), expected.join("\n"), "\nacts: {acts:?}\nwas:\n{minutes}");
 }
 
 const IS_IT: &str = "job_boolean_true or job_boolean_false?";
