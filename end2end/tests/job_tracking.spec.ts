@@ -91,9 +91,12 @@ test("what is said arrives while it is looked at, and a new tab stays behind", a
 test("a work that starts again begins anew", async ({ page }) => {
   const job = await TrackingPage.start(page, "again & again");
   await job.node(1).click();
-  await job.tab("Attempt #1").click();
   const first = await page.locator(".tab-headers").elementHandle();
-  await expect(job.blocks.last()).toContainText(/<2:/);
+  // The run may be over before the click.
+  await expect(async () => {
+    await job.tab("Attempt #1").click();
+    await expect(job.blocks.last()).toContainText(/<2:/, { timeout: 1_000 });
+  }).toPass();
   // The loop goes round: its body has no attempt, then a first one again.
   await expect(job.tab("Driving")).toHaveAttribute("aria-selected", "true", { timeout: 15_000 });
   await expect(job.tabs).toHaveText(["Driving", "Attempt #1"]);
@@ -142,12 +145,10 @@ test("a reload in the middle shows the same again", async ({ page }) => {
   await job.reads("RUNNING");
   await job.stand("succeeded", "running");
   await expect(job.elapsed).not.toHaveText("");
-  await job.node(0).click();
-  await job.tab("Attempt #1").click();
-  await expect(job.blocks.last()).toContainText("quick is done");
   await job.node(1).click();
   await job.tab("Attempt #1").click();
   await expect(job.titled("Task")).toHaveCount(1);
+  await expect(job.blocks.last()).toContainText(STREAM);
   await job.stop.click();
   await job.reads("CANCELED");
   const text = await job.blocks.last().textContent();
@@ -202,6 +203,7 @@ test("nodes and tabs can be chosen without a mouse", async ({ page }) => {
 });
 
 test("thirty tasks stream at once, all are shown, and Stop works", async ({ page }) => {
+  test.slow();
   const open = new Set<unknown>();
   let most = 0;
   page.on("request", (request) => {

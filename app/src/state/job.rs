@@ -26,6 +26,9 @@ pub(crate) use time::{Millis, Span};
 /// More ids than this are asked for later.
 const MAX_IDS: usize = 500;
 
+/// How the decision begins that tells of a driving session.
+const DRIVING_STARTED: &str = "[SESSION STARTED] driving";
+
 /// Where what is said in a tab goes. Its sessions are numbered sources; so are the stretches of the
 /// task's decisions between them.
 pub(crate) trait Tab: Clone {
@@ -351,7 +354,7 @@ impl<T: Tab> JobState<T> {
                     }
                 }
                 TaskResponse::TaskSucceeded | TaskResponse::TaskFailed => run.driving.end_task(),
-                said => run.driving.take_task(run.source, id, said),
+                said => run.driving.take_task(run.source_of(&said), id, said),
             }
         }
     }
@@ -407,6 +410,17 @@ impl<T: Tab> Work<T> {
 }
 
 impl<T: Tab> Run<T> {
+    /// Where a decision stands in the driving tab. That a session was started is said just after
+    /// its start, but reads better above what is said in it.
+    fn source_of(&self, said: &TaskResponse) -> usize {
+        match said {
+            TaskResponse::TaskDecision { reason } if reason.starts_with(DRIVING_STARTED) => {
+                self.source.saturating_sub(2)
+            }
+            _ => self.source,
+        }
+    }
+
     /// Where a new session is heard.
     fn open_session(&mut self, is_driving: bool) -> (T, usize) {
         if is_driving {

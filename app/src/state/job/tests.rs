@@ -196,6 +196,23 @@ fn works_tabs_and_what_is_followed_come_from_the_responses() {
 }
 
 #[test]
+fn the_start_of_a_driving_session_stands_above_it() {
+    let mut state = state();
+    let started = "[SESSION STARTED] driving session started with model m";
+    let said = ["driver 1", started, "[AVAILABILITY", "driver 2", started, "[CRITERIA"];
+    let items: [(&str, &[&str]); 2] = [("job", &["+0 t1"]), ("t1", &said)];
+    assert!(state.take(batch(&items), 1).is_ok());
+    let tab = state.work(0).and_then(|work| work.tab(0)).expect("a tab");
+    let expected = [
+        format!("0 {started}"),
+        "2 [AVAILABILITY".into(),
+        format!("2 {started}"),
+        "4 [CRITERIA".into(),
+    ];
+    assert_eq!(*tab.0.borrow(), expected);
+}
+
+#[test]
 fn only_the_insides_of_tabs_change_silently() {
     let mut state = state();
     let items: [(&str, &[&str]); 2] = [("job", &["+0 t1"]), ("t1", &["worker 1"])];
