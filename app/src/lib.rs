@@ -9,6 +9,7 @@
 
 pub mod api;
 mod components;
+mod erase;
 mod flow_chart;
 mod load;
 mod markdown;

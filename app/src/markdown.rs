@@ -14,6 +14,8 @@ mod tests;
 
 use pulldown_cmark::{Event, Options, Parser, Tag};
 
+pub(crate) use escape::push_escaped;
+
 /// Beyond this many bytes a text stays plain. No answer meant for reading is that long, and
 /// parsing happens on the thread that also draws the page.
 const MAX_BYTES: usize = 512 * 1024;

@@ -1,6 +1,5 @@
 //! The flow chart of a job: its tasks, how far each of them is, and which one is looked at.
 
-mod draw;
 mod zoom;
 
 use leptos::ev::{KeyboardEvent, MouseEvent, PointerEvent, TouchEvent, WheelEvent};
@@ -10,16 +9,17 @@ use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 use wire::chart::Chart;
 
+use crate::flow_chart::draw::{class, draw};
 use crate::flow_chart::focus;
 use crate::flow_chart::layout::{Layout, Place, lay_out};
+use crate::flow_chart::look::Look;
 use crate::flow_chart::zoom::Pinch;
-use draw::{Asks, draw_link, draw_node};
 use zoom::{Zoom, ZoomButtons};
 
-pub use draw::NodeStatus;
+pub use crate::flow_chart::look::NodeStatus;
 
-/// `#chart-container` and the buttons that zoom. The chart itself is drawn once; what changes of a
-/// node changes there only.
+/// `#chart-container` and the buttons that zoom. The chart is drawn once, without any status: what
+/// changes of a node changes there only, in the browser.
 #[component]
 pub fn FlowChart(
     /// What to draw.
@@ -36,17 +36,20 @@ pub fn FlowChart(
     interactive: bool,
 ) -> impl IntoView {
     let layout = lay_out(&chart);
-    let size = (layout.width, layout.height);
+    let drawing = draw(&chart, &layout, interactive);
     let container = NodeRef::<Div>::new();
-    let zoom = Zoom { percent: RwSignal::new(100), container };
-    zoom.open(size, layout.nodes.first().map_or(0, |first| first.x));
+    let zoom = Zoom::new(container, (layout.width, layout.height));
+    zoom.open(layout.nodes.first().map_or(0, |first| first.x));
     let tasks = StoredValue::new(task_places(&chart, &layout));
-
-    let asks = Asks { status, elapsed, selected, interactive };
-    let nodes = chart.nodes.into_iter().zip(layout.nodes);
-    let nodes = nodes.map(|(node, place)| draw_node(node, place, asks)).collect_view();
-    let links = layout.links.into_iter().map(draw_link).collect_view();
-    let view_box = format!("0 0 {} {}", size.0, size.1);
+    for node in chart.nodes {
+        let Some(id) = node.hint.work_id() else { continue };
+        let look = move || Look {
+            status: status.run(id),
+            elapsed: elapsed.and_then(|elapsed| elapsed.run(id)),
+            selected: selected.get() == Some(id),
+        };
+        follow_look(container, id, class(node.hint), node.label.unwrap_or_default(), look);
+    }
     let pinch = StoredValue::new(Pinch::default());
 
     let toggle = move |id: u32| {
@@ -66,7 +69,7 @@ pub fn FlowChart(
             ("Enter" | " ", Some(id)) => toggle(id),
             ("+" | "=", _) => zoom.step(true, None),
             ("-", _) => zoom.step(false, None),
-            ("0", _) => zoom.fit(size),
+            ("0", _) => zoom.fit(),
             (key, Some(id)) => {
                 let Some(next) = tasks.with_value(|tasks| neighbour(tasks, id, key)) else {
                     return;
@@ -92,8 +95,7 @@ pub fn FlowChart(
         // A mouse can leave the chart without a word, and has one pointer only.
         if event.pointer_type() != "mouse" {
             let at = (event.client_x(), event.client_y());
-            let percent = zoom.percent.get_untracked();
-            pinch.update_value(|pinch| pinch.press(event.pointer_id(), at, percent));
+            pinch.update_value(|pinch| pinch.press(event.pointer_id(), at, zoom.now()));
         }
     };
     let follow = move |event: PointerEvent| {
@@ -112,7 +114,6 @@ pub fn FlowChart(
             event.prevent_default();
         }
     };
-    let scaled = move |length: i32| move || length * zoom.percent.get() / 100;
 
     view! {
         <div class="flow-chart" class:interactive=interactive>
@@ -130,14 +131,52 @@ pub fn FlowChart(
                 on:pointerup=lift
                 on:pointercancel=lift
                 on:touchmove=keep_fingers
-            >
-                <svg viewBox=view_box width=scaled(size.0) height=scaled(size.1)>
-                    <g class="arrows">{links}</g>
-                    {nodes}
-                </svg>
-            </div>
-            <ZoomButtons zoom=zoom chart=size />
+                inner_html=drawing
+            ></div>
+            <ZoomButtons zoom=zoom />
         </div>
+    }
+}
+
+/// Keeps the node of a work as `look` says.
+fn follow_look(
+    container: NodeRef<Div>,
+    id: u32,
+    kind: &'static str,
+    label: String,
+    look: impl Fn() -> Look + 'static,
+) {
+    Effect::new(move |before: Option<Look>| {
+        let before = before.unwrap_or_default();
+        let Some(container) = container.get() else { return before };
+        let now = look();
+        if now != before
+            && let Some(node) = find_work(&container, id)
+        {
+            show_look(&node, kind, &label, &now);
+        }
+        now
+    });
+}
+
+fn show_look(node: &Element, kind: &str, label: &str, look: &Look) {
+    let part = |selector: &str| node.query_selector(selector).ok().flatten();
+    // Setting an attribute of a valid name can't fail.
+    let _ = node.set_attribute("class", &look.class(kind));
+    let description = look.description(label);
+    let _ = node.set_attribute("aria-label", &description);
+    if node.has_attribute("aria-pressed") {
+        let pressed = if look.selected { "true" } else { "false" };
+        let _ = node.set_attribute("aria-pressed", pressed);
+    }
+    if let Some(title) = part("title") {
+        title.set_text_content(Some(&description));
+    }
+    if let Some(mark) = part(".mark") {
+        let _ = mark.set_attribute("d", look.status.map_or("", NodeStatus::mark));
+    }
+    if let Some(elapsed) = part(".elapsed") {
+        elapsed.set_text_content(look.elapsed.as_deref());
     }
 }
 
@@ -147,11 +186,14 @@ fn work_at(element: &Element) -> Option<u32> {
     node.get_attribute("data-work-id")?.parse().ok()
 }
 
+/// The node of a work.
+fn find_work(container: &Element, id: u32) -> Option<Element> {
+    container.query_selector(&format!("[data-work-id=\"{id}\"]")).ok().flatten()
+}
+
 fn focus_work(container: NodeRef<Div>, id: u32) {
-    let selector = format!("[data-work-id=\"{id}\"]");
     let container = container.get_untracked();
-    let node = container.and_then(|it| it.query_selector(&selector).ok().flatten());
-    if let Some(node) = node {
+    if let Some(node) = container.and_then(|container| find_work(&container, id)) {
         // Not an HTML element, but it takes the focus in the same way.
         let _ = node.unchecked_into::<HtmlElement>().focus();
     }
@@ -166,72 +208,4 @@ fn task_places(chart: &Chart, layout: &Layout) -> Vec<(u32, Place)> {
 fn neighbour(tasks: &[(u32, Place)], id: u32, key: &str) -> Option<u32> {
     let &(_, from) = tasks.iter().find(|(other, _)| *other == id)?;
     focus::neighbour(from, key, tasks.iter().copied())
-}
-
-#[cfg(test)]
-mod tests {
-    use wire::entry::{Job, Work};
-
-    use super::*;
-
-    fn task(name: &str, work_id_in_job: u32) -> Work {
-        Work::Ref { task_id: name.to_owned(), work_id_in_job, model_override: None }
-    }
-
-    /// The first task has succeeded, the second runs and is selected.
-    fn html(interactive: bool) -> String {
-        let body = Work::Par { works: vec![task("<one>", 1), task("two", 2)] };
-        let work = Work::Alt {
-            condition: Box::new(task("if", 0)),
-            true_work: Some(Box::new(body)),
-            false_work: None,
-        };
-        let chart = Chart::of(&Job { require_user_input: false, work });
-        let status = |id| match id {
-            0 => Some(NodeStatus::Succeeded),
-            1 => Some(NodeStatus::Running),
-            _ => None,
-        };
-        Owner::new().with(|| {
-            let selected = RwSignal::new(Some(1));
-            view! {
-                <FlowChart
-                    chart=chart
-                    status=Callback::new(status)
-                    elapsed=Callback::new(|id| (id == 1).then(|| "0:07".to_owned()))
-                    selected=selected
-                    interactive=interactive
-                />
-            }
-            .to_html()
-        })
-    }
-
-    #[test]
-    fn every_node_is_drawn_with_its_status() {
-        let html = html(true);
-        assert_eq!(html.matches("class=\"node ").count(), 6, "{html}");
-        assert_eq!(html.matches("role=\"button\"").count(), 3, "{html}");
-        for part in [
-            "aria-label=\"if: succeeded\"",
-            "aria-label=\"two\"",
-            "<title>&lt;one&gt;: running",
-            "data-work-id=\"2\"",
-            "aria-pressed=\"true\"",
-            ">0:07",
-        ] {
-            assert!(html.contains(part), "{part} in {html}");
-        }
-        let selected = html.split("<g ").find(|g| g.contains("data-work-id=\"1\""));
-        let selected = selected.expect("the selected node");
-        assert!(selected.contains("selected") && selected.contains("running"), "{selected}");
-        assert!(!html.contains("style="), "the policy refuses styles");
-    }
-
-    #[test]
-    fn a_preview_has_nothing_to_press() {
-        let html = html(false);
-        assert!(!html.contains("role=\"button\"") && !html.contains("aria-pressed"), "{html}");
-        assert_eq!(html.matches("<g ").count(), html.matches("</g>").count());
-    }
 }

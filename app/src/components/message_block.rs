@@ -4,6 +4,7 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use web_sys::Text;
 
+use crate::erase::Erase;
 use crate::markdown;
 use crate::state::transcript::{Block, BlockKind};
 
@@ -35,13 +36,13 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
     };
     let body = move || {
         if !completed.get() {
-            view! { <ReceivingBody cell=cell /> }.into_any()
+            view! { <ReceivingBody cell=cell /> }.erase()
         } else if is_markdown.get() && !raw.get() {
             let html = cell.with_value(|block| block.with(|b| markdown::to_html(&b.body)));
-            view! { <div class="message-block-body markdown" inner_html=html></div> }.into_any()
+            view! { <div class="message-block-body markdown" inner_html=html></div> }.erase()
         } else {
             let text = cell.with_value(|block| block.with(|b| b.body.clone()));
-            view! { <div class="message-block-body raw">{text}</div> }.into_any()
+            view! { <div class="message-block-body raw">{text}</div> }.erase()
         }
     };
 

@@ -9,6 +9,7 @@ use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlAnchorElement, HtmlElement};
 
 use super::message_block::MessageBlock;
+use crate::erase::Erase;
 use crate::state::feed::Feed;
 
 /// So close to the end counts as at the end.
@@ -101,7 +102,7 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
                 each=move || feed.blocks.get()
                 key=|((kind, id), _)| (*kind, id.clone())
                 children=|((kind, _), block)| {
-                    view! { <MessageBlock kind=kind block=block /> }.into_any()
+                    view! { <MessageBlock kind=kind block=block /> }.erase()
                 }
             />
             <div class="session-response-awaiting" node_ref=awaiting>

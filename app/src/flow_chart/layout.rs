@@ -344,17 +344,13 @@ impl<'a> Builder<'a> {
 
     /// Takes away what follows the block at `at`, as one chain for each of the block's ways out.
     fn gather_ways(&mut self, at: usize) -> Vec<Block> {
-        let links = &self.links[self.links_of(self.blocks[at].last())];
-        let mut starts: Vec<usize> = links
-            .iter()
-            .filter_map(|link| self.position(link.to))
-            .filter(|&start| start > at)
-            .collect();
-        starts.sort_unstable();
-        let mut ways: Vec<Block> = Vec::new();
-        for start in starts.into_iter().rev() {
-            self.chain(start, Kind::Work);
-            ways.extend(self.blocks.pop());
+        let mut ways = Vec::new();
+        for link in self.links_of(self.blocks[at].last()).rev() {
+            // A way that is not there leads past all others, and takes nothing.
+            if let Some(start) = self.position(self.links[link].to).filter(|&start| start > at) {
+                self.chain(start, Kind::Work);
+                ways.extend(self.blocks.pop());
+            }
         }
         ways.reverse();
         ways

@@ -1,7 +1,7 @@
 //! The only way for foreign text into the HTML.
 
 /// Appends text so that it means itself, between tags as well as between quotes.
-pub(super) fn push_escaped(html: &mut String, text: &str) {
+pub(crate) fn push_escaped(html: &mut String, text: &str) {
     let mut written = 0;
     for (at, byte) in text.bytes().enumerate() {
         let entity = match byte {

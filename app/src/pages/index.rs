@@ -13,6 +13,8 @@ use wire::{SessionId, TaskId};
 use session::SessionView;
 use setup::Setup;
 
+use crate::erase::Erase;
+
 /// The address of a running session.
 pub(crate) fn session_url(id: SessionId) -> String {
     format!("/index.html{}", session_query(id, None))
@@ -35,11 +37,11 @@ pub(crate) fn IndexPage() -> impl IntoView {
     let session = Memo::new(move |_| query.read().get("session"));
     view! {
         {move || match session.get().map(|id| id.parse::<SessionId>()) {
-            None => view! { <Setup /> }.into_any(),
-            Some(Ok(id)) => view! { <SessionView id=id /> }.into_any(),
+            None => view! { <Setup /> }.erase(),
+            Some(Ok(id)) => view! { <SessionView id=id /> }.erase(),
             Some(Err(_)) => {
                 view! { <Note title="No such session" text="The address names no session." /> }
-                    .into_any()
+                    .erase()
             }
         }}
     }

@@ -6,6 +6,7 @@ use leptos_router::hooks::use_query_map;
 
 use crate::components::split::Split;
 use crate::components::to_index::ToIndex;
+use crate::erase::Erase;
 
 /// The page. Without a job's name there is nothing to follow: back to the start.
 #[component]
@@ -15,8 +16,8 @@ pub(crate) fn JobTrackingPage() -> impl IntoView {
 
     view! {
         {move || match job_name() {
-            Some(name) => view! { <Tracking job_name=name /> }.into_any(),
-            None => view! { <ToIndex /> }.into_any(),
+            Some(name) => view! { <Tracking job_name=name /> }.erase(),
+            None => view! { <ToIndex /> }.erase(),
         }}
     }
 }
@@ -36,6 +37,6 @@ fn Tracking(job_name: String) -> impl IntoView {
     };
     view! {
         <Title text=job_name />
-        <Split left=left.into_any() right=right.into_any() />
+        <Split left=left.erase() right=right.erase() />
     }
 }

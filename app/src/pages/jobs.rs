@@ -13,6 +13,7 @@ use super::index::Note;
 use crate::api::{self, ApiError};
 use crate::components::split::Split;
 use crate::components::to_index::ToIndex;
+use crate::erase::Erase;
 use crate::load::{Load, Loader};
 use matrix::Matrix;
 
@@ -42,8 +43,8 @@ pub(crate) fn JobsPage() -> impl IntoView {
     view! {
         <Title text="Jobs" />
         {move || match folder() {
-            Some(folder) => view! { <JobChoice folder=folder /> }.into_any(),
-            None => view! { <ToIndex /> }.into_any(),
+            Some(folder) => view! { <JobChoice folder=folder /> }.erase(),
+            None => view! { <ToIndex /> }.erase(),
         }}
     }
 }
@@ -140,11 +141,11 @@ fn JobChoice(folder: String) -> impl IntoView {
         {move || {
             if stopped.get() {
                 let text = "The server has been stopped. Start it again to go on.";
-                return view! { <Note title="Server stopped" text=text /> }.into_any();
+                return view! { <Note title="Server stopped" text=text /> }.erase();
             }
-            let left = view! { <Matrix draft=draft stopped=stopped /> }.into_any();
-            let right = view! { <StartPart draft=draft /> }.into_any();
-            view! { <Split left=left right=right /> }.into_any()
+            let left = view! { <Matrix draft=draft stopped=stopped /> }.erase();
+            let right = view! { <StartPart draft=draft /> }.erase();
+            view! { <Split left=left right=right /> }.erase()
         }}
     }
 }

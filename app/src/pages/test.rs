@@ -4,6 +4,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::api;
+use crate::erase::Erase;
 use crate::load::{Load, Loader};
 
 /// The page.
@@ -11,9 +12,9 @@ use crate::load::{Load, Loader};
 pub(crate) fn TestPage() -> impl IntoView {
     let greeting = Loader::new(api::test);
     let message = move || match greeting.state.get() {
-        Load::Pending => view! { <p class="waiting">"Asking the server …"</p> }.into_any(),
-        Load::Ready(reply) => view! { <p class="greeting">{reply.message}</p> }.into_any(),
-        Load::Failed(error) => view! { <p class="failure">{error.to_string()}</p> }.into_any(),
+        Load::Pending => view! { <p class="waiting">"Asking the server …"</p> }.erase(),
+        Load::Ready(reply) => view! { <p class="greeting">{reply.message}</p> }.erase(),
+        Load::Failed(error) => view! { <p class="failure">{error.to_string()}</p> }.erase(),
     };
     view! {
         <Title text="Test" />

@@ -11,15 +11,27 @@ use crate::flow_chart::zoom;
 #[derive(Clone, Copy)]
 pub(super) struct Zoom {
     /// In percent.
-    pub(super) percent: RwSignal<i32>,
+    percent: RwSignal<i32>,
     /// What scrolls, with the drawing in it.
-    pub(super) container: NodeRef<Div>,
+    container: NodeRef<Div>,
+    /// Of the chart.
+    size: Point,
 }
 
 impl Zoom {
+    /// A chart in its own size.
+    pub(super) fn new(container: NodeRef<Div>, size: Point) -> Self {
+        Self { percent: RwSignal::new(100), container, size }
+    }
+
+    /// In percent.
+    pub(super) fn now(self) -> i32 {
+        self.percent.get_untracked()
+    }
+
     /// Changes it, and keeps what is at `at` in the window, or else in the middle of the view.
     pub(super) fn set(self, percent: i32, at: Option<Point>) {
-        let before = self.percent.get_untracked();
+        let before = self.now();
         let Some(container) = self.container.get_untracked() else { return };
         let Some(drawing) = container.first_element_child() else { return };
         if percent == before {
@@ -27,56 +39,54 @@ impl Zoom {
         }
         let (x, y) = at.unwrap_or_else(|| {
             let (x, y) = corner(&container);
-            (x + container.client_width() / 2, y + container.client_height() / 2)
+            let (width, height) = view_size(&container);
+            (x + width / 2, y + height / 2)
         });
         let (left, top) = corner(&drawing);
-        let more_x = zoom::scroll(x - left, before, percent);
-        let more_y = zoom::scroll(y - top, before, percent);
-        let (from_x, from_y) = (container.scroll_left(), container.scroll_top());
         self.percent.set(percent);
-        // There may be nothing to scroll to before the drawing has its new size.
-        request_animation_frame(move || {
-            container.set_scroll_left(from_x + more_x);
-            container.set_scroll_top(from_y + more_y);
-        });
+        // At once: the next finger may move before the page is drawn again.
+        for (name, length) in [("width", self.size.0), ("height", self.size.1)] {
+            // Setting an attribute of a valid name can't fail.
+            let _ = drawing.set_attribute(name, &(length * percent / 100).to_string());
+        }
+        let (new_left, new_top) = corner(&drawing);
+        let more_x = new_left - left + zoom::scroll(x - left, before, percent);
+        let more_y = new_top - top + zoom::scroll(y - top, before, percent);
+        container.set_scroll_left(container.scroll_left() + more_x);
+        container.set_scroll_top(container.scroll_top() + more_y);
     }
 
     /// A step larger or smaller.
     pub(super) fn step(self, larger: bool, at: Option<Point>) {
-        self.set(zoom::step(self.percent.get_untracked(), larger), at);
+        self.set(zoom::step(self.now(), larger), at);
     }
 
-    /// Shows all of a chart of this size.
-    pub(super) fn fit(self, chart: Point) {
+    /// Shows all of the chart.
+    pub(super) fn fit(self) {
         if let Some(container) = self.container.get_untracked() {
-            self.set(zoom::fit(chart, view_size(&container)), None);
+            self.set(zoom::fit(self.size, view_size(&container)), None);
         }
     }
 
-    /// Shows the beginning of a chart, and all of it if it stays readable.
-    pub(super) fn open(self, chart: Point, first_x: i32) {
+    /// Shows the beginning of the chart, at `first_x`, and all of it if it stays readable.
+    pub(super) fn open(self, first_x: i32) {
         Effect::new(move |_| {
             let Some(container) = self.container.get() else { return };
             let view = view_size(&container);
-            if view.0 == 0 {
-                return;
-            }
-            let percent = zoom::first(chart, view);
-            self.percent.set(percent);
-            request_animation_frame(move || {
+            // What is hidden now is shown in its own size later.
+            if view.0 > 0 {
+                let percent = zoom::first(self.size, view);
+                self.set(percent, None);
                 container.set_scroll_left(first_x * percent / 100 - view.0 / 2);
-            });
+                container.set_scroll_top(0);
+            }
         });
     }
 }
 
 /// The buttons that change it.
 #[component]
-pub(super) fn ZoomButtons(
-    zoom: Zoom,
-    /// The size of the chart.
-    chart: Point,
-) -> impl IntoView {
+pub(super) fn ZoomButtons(zoom: Zoom) -> impl IntoView {
     view! {
         <div class="chart-zoom" role="group" aria-label="Zoom">
             <button type="button" aria-label="Zoom out" on:click=move |_| zoom.step(false, None)>
@@ -86,7 +96,7 @@ pub(super) fn ZoomButtons(
             <button type="button" aria-label="Zoom in" on:click=move |_| zoom.step(true, None)>
                 "+"
             </button>
-            <button type="button" aria-label="Fit to view" on:click=move |_| zoom.fit(chart)>
+            <button type="button" aria-label="Fit to view" on:click=move |_| zoom.fit()>
                 "Fit"
             </button>
         </div>

@@ -5,6 +5,8 @@
 mod leaving;
 mod request;
 
+use std::cell::Cell;
+
 use leptos::html::Div;
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -15,6 +17,7 @@ use wire::{SessionId, TaskId};
 use super::{Note, session_query};
 use crate::components::resize_bar::{Axis, ResizeBar};
 use crate::components::session_responses::SessionResponses;
+use crate::erase::Erase;
 use crate::poll::Connection;
 use crate::state::feed::Feed;
 use leaving::Left;
@@ -32,12 +35,13 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
         before == Some(&true)
             || !matches!(feed.connection.get(), Connection::Connecting | Connection::Lost(_))
     });
+    let keep_in_address = keep_in_address(id, task.get_untracked());
     Effect::new(move |_| {
         if let Some(task) = task.get().filter(|_| joined.get()) {
             feed.follow_task(task);
+            keep_in_address(task);
         }
     });
-    keep_in_address(id, task);
     let left = RwSignal::new(None::<Left>);
     let request_part = NodeRef::<Div>::new();
 
@@ -45,7 +49,7 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
         {move || match left.get() {
             Some(Left::Closed) => {
                 view! { <Note title="Session closed" text="The session has ended. You can close this window." /> }
-                    .into_any()
+                    .erase()
             }
             Some(Left::ServerStopped) => {
                 view! {
@@ -54,11 +58,11 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
                         text="The server has been stopped. Start it again to go on."
                     />
                 }
-                    .into_any()
+                    .erase()
             }
             None => {
-                let responses = view! { <SessionResponses feed=feed /> }.into_any();
-                let request = view! { <Request id=id task=task feed=feed left=left /> }.into_any();
+                let responses = view! { <SessionResponses feed=feed /> }.erase();
+                let request = view! { <Request id=id task=task feed=feed left=left /> }.erase();
                 view! {
                     <Title text="Session" />
                     <div id="session-ui">
@@ -76,7 +80,7 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
                         </div>
                     </div>
                 }
-                    .into_any()
+                    .erase()
             }
         }}
     }
@@ -87,19 +91,19 @@ fn task_in_address() -> Option<TaskId> {
     use_query_map().read_untracked().get("task").and_then(|id| id.parse().ok())
 }
 
-/// Keeps the address up to date, so that a reload finds the task again.
-fn keep_in_address(id: SessionId, task: RwSignal<Option<TaskId>>) {
+/// Keeps the address up to date, so that a reload finds the task again. `named` is the task that
+/// it names already.
+fn keep_in_address(id: SessionId, named: Option<TaskId>) -> impl Fn(TaskId) {
     let navigate = use_navigate();
     let path = use_location().pathname;
-    let mut shown = task.get_untracked();
-    Effect::new(move |_| {
-        let task = task.get();
-        if task != std::mem::replace(&mut shown, task) {
-            let address = format!("{}{}", path.get_untracked(), session_query(id, task));
+    let named = Cell::new(named);
+    move |task| {
+        if named.replace(Some(task)) != Some(task) {
+            let address = format!("{}{}", path.get_untracked(), session_query(id, Some(task)));
             let options = NavigateOptions { replace: true, scroll: false, ..Default::default() };
             navigate(&address, options);
         }
-    });
+    }
 }
 
 /// Says why nothing arrives, if nothing does.

@@ -13,6 +13,7 @@ use wire::{ErrorName, ModelInfo, Models, RunningJobs, Sessions};
 use super::session_url;
 use crate::api::{self, ApiError};
 use crate::config;
+use crate::erase::Erase;
 use crate::load::{Load, Loader};
 use crate::pages::jobs::{jobs_url, tracking_url};
 
@@ -192,9 +193,9 @@ fn model_options(models: &Load<Models>, chosen: &str) -> AnyView {
                 view! { <option value=id selected=selected>{name}</option> }
             })
             .collect_view()
-            .into_any(),
-        Load::Pending => view! { <option value="">"Loading …"</option> }.into_any(),
-        Load::Failed(_) => view! { <option value="">"Not loaded"</option> }.into_any(),
+            .erase(),
+        Load::Pending => view! { <option value="">"Loading …"</option> }.erase(),
+        Load::Failed(_) => view! { <option value="">"Not loaded"</option> }.erase(),
     }
 }
 
@@ -204,7 +205,7 @@ fn provider_problems(models: &Load<Models>) -> Option<AnyView> {
         let text = format!("{}: {}", problem.provider, problem.message);
         view! { <span class="field-help">{text}</span> }
     });
-    Some(problems.collect_view().into_any())
+    Some(problems.collect_view().erase())
 }
 
 fn running_sessions(sessions: &Load<Sessions>) -> Option<AnyView> {
@@ -213,7 +214,7 @@ fn running_sessions(sessions: &Load<Sessions>) -> Option<AnyView> {
         let detail = view! { <span class="path">{session.working_directory.clone()}</span> };
         let status = if session.busy { "Working" } else { "Idle" };
         let url = session_url(session.session_id);
-        running_row(url, session.model_id.clone(), detail.into_any(), status)
+        running_row(url, session.model_id.clone(), detail.erase(), status)
     });
     running_list("running-sessions-list", "Open sessions", rows.collect())
 }
@@ -224,7 +225,7 @@ fn running_jobs(jobs: &Load<RunningJobs>) -> Option<AnyView> {
         let time = local_time(&job.start_time);
         let detail = view! { <time datetime=job.start_time.clone()>{time}</time> };
         let url = tracking_url(&job.job_name, Some(job.job_id));
-        running_row(url, job.job_name.clone(), detail.into_any(), job.status.name())
+        running_row(url, job.job_name.clone(), detail.erase(), job.status.name())
     });
     running_list("running-jobs-list", "Jobs", rows.collect())
 }
@@ -241,7 +242,7 @@ fn running_list(id: &'static str, title: &'static str, rows: Vec<AnyView>) -> Op
                 <ul>{rows}</ul>
             </section>
         }
-        .into_any(),
+        .erase(),
     )
 }
 
@@ -256,7 +257,7 @@ fn running_row(url: String, name: String, detail: AnyView, status: &'static str)
             <span class="running-status">{status}</span>
         </li>
     }
-    .into_any()
+    .erase()
 }
 
 /// A time as people here write it. Lists are loaded in the browser, so there is one.

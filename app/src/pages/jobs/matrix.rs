@@ -5,6 +5,7 @@ use wire::entry::{GridCell, GridRow};
 
 use super::{Draft, Field};
 use crate::components::stop_server::StopServer;
+use crate::erase::Erase;
 use crate::load::Load;
 
 /// The matrix. One job at a time is selected.
@@ -69,7 +70,7 @@ fn rows(draft: Draft, grid: &[GridRow]) -> Vec<AnyView> {
                 {cells}
             </tr>
         }
-        .into_any()
+        .erase()
     });
     rows.collect()
 }

@@ -128,9 +128,8 @@ pub(super) fn Request(
             id="request-textarea"
             node_ref=textarea
             aria-label="Request"
-            aria-required=move || chosen.with(|task| requires_input(task.as_ref()).then_some("true"))
             aria-invalid=move || draft.is_input_missing().then_some("true")
-            aria-describedby=move || failure.with(Option::is_some).then_some("request-problem")
+            aria-describedby="request-problem"
             placeholder=move || chosen.with(|task| placeholder(task.as_ref()))
             prop:value=prompt
             on:input:target=move |event| {

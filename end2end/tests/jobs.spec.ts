@@ -1,0 +1,152 @@
+import { JobsPage } from "../fixtures/jobs.js";
+import { Portal, test as base, expect, hydrated } from "../fixtures/portal.js";
+
+/** With a portal that has jobs. */
+const test = base.extend<object, { portal: Portal }>({
+  portal: [
+    async ({}, use) => {
+      const portal = await Portal.startWith("browser_jobs.json");
+      await use(portal);
+      await portal.stop();
+    },
+    { scope: "worker" },
+  ],
+});
+
+test("the matrix has a row for each keyword and a button for each job", async ({ page }) => {
+  const jobs = await JobsPage.open(page);
+  await expect(page.locator(".matrix-title")).toContainText("Available Jobs");
+  await expect(page.locator(".matrix-title #stop-server-button")).toBeVisible();
+  await expect(page.locator(".matrix-keyword")).toHaveText(["short", "long"]);
+  await expect(jobs.buttons).toHaveText(["Greet", "Repeat", "Endless"]);
+  // Rows are filled up with empty cells.
+  await expect(page.locator("#matrix-table tbody tr").nth(0).locator("td")).toHaveText(["Greet", "", "Repeat"]);
+  await expect(page.locator("#matrix-table tbody tr").nth(1).locator("td")).toHaveText(["Endless", "", ""]);
+});
+
+test("one job at a time is selected, and only what it takes is enabled", async ({ page }) => {
+  const jobs = await JobsPage.open(page);
+  const nothing = async (): Promise<void> => {
+    await expect(page.locator(".matrix-job-btn.selected")).toHaveCount(0);
+    await expect(jobs.start).toHaveText("Job Not Selected");
+    for (const control of [jobs.start, jobs.preview, jobs.input]) await expect(control).toBeDisabled();
+  };
+  await nothing();
+  await jobs.job("repeat").click();
+  await expect(jobs.job("repeat")).toHaveClass(/selected/);
+  await expect(jobs.start).toHaveText("Start Job: repeat");
+  for (const control of [jobs.start, jobs.preview, jobs.input]) await expect(control).toBeEnabled();
+  await jobs.job("greet & go").click();
+  await expect(page.locator(".matrix-job-btn.selected")).toHaveText(["Greet"]);
+  await expect(jobs.start).toHaveText("Start Job: greet & go");
+  await expect(jobs.input).toBeDisabled();
+  await jobs.job("greet & go").click();
+  await nothing();
+});
+
+test("start opens a window that follows the job, preview one that does not", async ({ page, request }) => {
+  const jobs = await JobsPage.open(page);
+  await jobs.job("greet & go").click();
+  const preview = await jobs.opens(jobs.preview);
+  expect(preview.pathname).toBe("/jobTracking.html");
+  expect([...preview.searchParams]).toEqual([["jobName", "greet & go"]]);
+  const started = await jobs.opens(jobs.start);
+  expect(started.searchParams.get("jobName")).toBe("greet & go");
+  const id = started.searchParams.get("jobId");
+  const status = await (await request.get(`/api/copilot/job/${id}/status`)).json();
+  expect(status).toMatchObject({ jobId: id, jobName: "greet & go" });
+  await expect(page.getByRole("link", { name: "Follow it" })).toHaveAttribute("href", /jobId=job-/);
+});
+
+test("the input goes to the job, and a job that needs some says so", async ({ page, request }) => {
+  const jobs = await JobsPage.open(page);
+  await jobs.job("repeat").click();
+  await jobs.start.click();
+  await expect(page.getByRole("alert")).toContainText("needs input");
+  await jobs.input.fill("first line\nsecond line");
+  const started = await jobs.opens(jobs.start);
+  const id = started.searchParams.get("jobId");
+  const live = async (path: string): Promise<Record<string, unknown>[]> => {
+    const reply = await (await request.get(`/api/copilot/${path}/live/test`)).json();
+    return reply.responses ?? [];
+  };
+  let task: unknown;
+  await expect
+    .poll(async () => (task ??= (await live(`job/${id}`)).find((one) => one.taskId)?.taskId))
+    .toBeTruthy();
+  let session: unknown;
+  await expect
+    .poll(async () => (session ??= (await live(`task/${task}`)).find((one) => one.sessionId)?.sessionId))
+    .toBeTruthy();
+  await expect
+    .poll(async () => (await live(`session/${session}`)).map((one) => one.prompt))
+    .toContain('say "you said first line\nsecond line"');
+});
+
+test("a folder that is not there is told, and nothing is lost", async ({ page }) => {
+  const jobs = await JobsPage.open(page, "/no/such folder");
+  await expect(page.locator("#user-input-part .path")).toHaveText("/no/such folder");
+  await jobs.job("repeat").click();
+  await jobs.input.fill("precious");
+  await jobs.start.click();
+  await expect(page.getByRole("alert")).toContainText("no such folder");
+  await expect(jobs.input).toHaveValue("precious");
+  await expect(jobs.start).toBeEnabled();
+});
+
+test("without a folder the page goes to the start", async ({ page }) => {
+  await page.goto("/jobs.html");
+  await expect(page).toHaveURL(/index\.html$/);
+});
+
+test("the start page lists jobs with their status and a way to them", async ({ page, request, open }) => {
+  const answer = await request.post("/api/copilot/job/start/never%20end", { data: "/" });
+  const { jobId } = await answer.json();
+  await open("/");
+  const row = page.locator("#running-jobs-list li").filter({ has: page.locator(`a[href*="${jobId}"]`) });
+  await expect(row).toContainText("never end");
+  await expect(row).toContainText("Running");
+  await expect(row.locator("time")).toHaveAttribute("datetime", /^\d{4}-\d\d-\d\dT.*Z$/);
+  await request.post(`/api/copilot/job/${jobId}/stop`);
+  await page.locator("#refresh-button").click();
+  await expect(row).toContainText("Canceled");
+  const width = async (id: string): Promise<number> => (await page.locator(id).boundingBox())!.width;
+  expect(await width("#running-jobs-list")).toBe(await width("#setup-ui"));
+  await row.getByRole("link", { name: "View" }).click();
+  await expect(page).toHaveURL(new RegExp(`/jobTracking\\.html\\?jobName=never(%20|\\+)end&jobId=${jobId}$`));
+});
+
+test("on a phone the parts follow each other and nothing is cut off", async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  const jobs = await JobsPage.open(page);
+  await jobs.job("repeat").click();
+  const matrix = (await page.locator("#matrix-part").boundingBox())!;
+  const input = (await page.locator("#user-input-part").boundingBox())!;
+  expect(input.y).toBeGreaterThanOrEqual(matrix.y + matrix.height);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+});
+
+test("jobs are chosen by keyboard", async ({ page }) => {
+  const jobs = await JobsPage.open(page);
+  await jobs.job("never end").focus();
+  await page.keyboard.press("Space");
+  await expect(jobs.job("never end")).toHaveAttribute("aria-pressed", "true");
+  await page.keyboard.press("Enter");
+  await expect(jobs.job("never end")).toHaveAttribute("aria-pressed", "false");
+});
+
+base.describe("Stop Server", () => {
+  base("asks first while a job is running", async ({ page, request, watch }) => {
+    watch.expect(/foreign request/);
+    const portal = await Portal.startWith("browser_jobs.json");
+    await request.post(`${portal.url}/api/copilot/job/start/never%20end`, { data: "/" });
+    await page.goto(`${portal.url}/jobs.html?wb=/`);
+    await hydrated(page);
+    await page.locator("#stop-server-button").click();
+    const question = page.getByRole("dialog");
+    await expect(question).toContainText("A job is running");
+    await question.getByRole("button", { name: "Stop Server" }).click();
+    await expect(page.locator("#session-note")).toContainText("server has been stopped");
+    expect(await portal.ended()).toBe(0);
+  });
+});
