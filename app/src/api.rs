@@ -2,9 +2,12 @@
 
 use std::fmt;
 
-use gloo_net::http::{Request, RequestBuilder, Response};
+use gloo_net::http::Request;
 use serde::de::DeserializeOwned;
 use web_sys::AbortSignal;
+use web_sys::js_sys::{JSON, Object, Reflect};
+use web_sys::wasm_bindgen::{JsCast, JsValue};
+use wire::chart::Chart;
 use wire::server::{Refusal, TestReply};
 use wire::{
     Done, ErrorName, ErrorReply, JobId, JobList, JobStarted, LiveEntity, LiveToken, Models,
@@ -51,6 +54,12 @@ impl fmt::Display for ApiError {
     }
 }
 
+impl From<ErrorName> for ApiError {
+    fn from(name: ErrorName) -> Self {
+        Self::Domain { name, message: None }
+    }
+}
+
 /// An error of the domain, for people.
 fn explain(name: ErrorName) -> &'static str {
     match name {
@@ -77,22 +86,22 @@ fn explain(name: ErrorName) -> &'static str {
 
 /// Asks `api/test` for its greeting.
 pub async fn test() -> Result<TestReply, ApiError> {
-    fetch(Request::get("/api/test")).await
+    fetch("/api/test").await
 }
 
 /// The models that sessions can be started with.
 pub async fn models() -> Result<Models, ApiError> {
-    fetch(Request::get("/api/copilot/models")).await
+    fetch("/api/copilot/models").await
 }
 
 /// The open sessions.
 pub async fn sessions() -> Result<Sessions, ApiError> {
-    fetch(Request::get("/api/copilot/session")).await
+    fetch("/api/copilot/session").await
 }
 
 /// A name for a new reader.
 pub async fn token() -> Result<LiveToken, ApiError> {
-    let reply: TokenReply = fetch(Request::get("/api/token")).await?;
+    let reply: TokenReply = fetch("/api/token").await?;
     Ok(reply.token)
 }
 
@@ -156,8 +165,55 @@ pub async fn start_job(name: &str, folder: &str, input: &str) -> Result<JobId, A
     Ok(started.job_id)
 }
 
+/// Ends a job.
+pub async fn stop_job(id: JobId) -> Result<(), ApiError> {
+    let _: StopReply = ask(&format!("/api/copilot/job/{id}/stop"), "").await?;
+    Ok(())
+}
+
+/// Where it is told how a job stands.
+pub(crate) fn job_status_path(id: JobId) -> String {
+    format!("/api/copilot/job/{id}/status")
+}
+
+/// A job of the entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobPlan {
+    /// What to draw.
+    pub chart: Chart,
+    /// The job and its chart, as they are written in JSON.
+    pub json: String,
+}
+
+/// What a job consists of; nothing if there is none of this name.
+pub async fn job_plan(name: &str) -> Result<Option<JobPlan>, ApiError> {
+    let answer = get_text("/api/copilot/job", None).await?;
+    match accept::<Done>(&answer) {
+        Ok(_) => Ok(pick_job(&answer, name)),
+        Err(ApiError::Domain { name: ErrorName::EntryNotInstalled, .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The browser reads and writes JSON anyway: to do it here, too, would only lengthen the download.
+fn pick_job(answer: &str, name: &str) -> Option<JobPlan> {
+    let answer = JSON::parse(answer).ok()?;
+    let pick = |kind: &str| {
+        let all: Object = Reflect::get(&answer, &kind.into()).ok()?.dyn_into().ok()?;
+        let own = Object::has_own(&all, &name.into());
+        own.then(|| Reflect::get(&all, &name.into()).ok()).flatten()
+    };
+    let (job, chart) = (pick("jobs")?, pick("chart")?);
+    let both = Object::new();
+    Reflect::set(&both, &"job".into(), &job).ok()?;
+    Reflect::set(&both, &"chart".into(), &chart).ok()?;
+    let json = JSON::stringify_with_replacer_and_space(&both, &JsValue::NULL, &2.into()).ok()?;
+    let chart = String::from(JSON::stringify(&chart).ok()?);
+    Some(JobPlan { chart: parse(&chart).ok()?, json: json.into() })
+}
+
 /// Something whose responses can be followed.
-pub(crate) trait Followed: LiveEntity + fmt::Display {
+pub(crate) trait Followed: LiveEntity + fmt::Display + Copy + 'static {
     /// One response of it.
     type Response: DeserializeOwned + 'static;
     /// Where in the API such things are.
@@ -183,16 +239,19 @@ pub(crate) fn live_path<Id: Followed>(id: &Id) -> String {
 pub(crate) async fn follow(
     live_path: &str,
     token: &LiveToken,
+    body: Option<String>,
     signal: &AbortSignal,
 ) -> Result<String, ApiError> {
-    let request = Request::get(&format!("{live_path}/{token}")).abort_signal(Some(signal));
-    read_text(request.send().await.map_err(|_| ApiError::Unreachable)?).await
+    let path = format!("{live_path}/{token}");
+    match body {
+        Some(body) => post_text(&path, &body, Some(signal)).await,
+        None => get_text(&path, Some(signal)).await,
+    }
 }
 
 /// Asks for a list of the entry; without an entry it is empty.
 async fn list<T: DeserializeOwned + Default>(path: &str) -> Result<T, ApiError> {
-    let response = Request::get(path).send().await.map_err(|_| ApiError::Unreachable)?;
-    match accept(response).await {
+    match accept(&get_text(path, None).await?) {
         Err(ApiError::Domain { name: ErrorName::EntryNotInstalled, .. }) => Ok(T::default()),
         result => result,
     }
@@ -200,26 +259,33 @@ async fn list<T: DeserializeOwned + Default>(path: &str) -> Result<T, ApiError> 
 
 /// Calls an acting endpoint; an error of the domain is an error here.
 async fn ask<T: DeserializeOwned>(path: &str, body: &str) -> Result<T, ApiError> {
-    let request = Request::post(path).header("content-type", "text/plain; charset=utf-8");
-    let request = request.body(body).map_err(|error| ApiError::Malformed(error.to_string()))?;
-    accept(request.send().await.map_err(|_| ApiError::Unreachable)?).await
+    accept(&post_text(path, body, None).await?)
 }
 
 /// Reads an answer in which the domain may have said no.
-async fn accept<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
-    let text = read_text(response).await?;
-    match serde_json::from_str::<ErrorReply>(&text) {
+pub(crate) fn accept<T: DeserializeOwned>(answer: &str) -> Result<T, ApiError> {
+    match serde_json::from_str::<ErrorReply>(answer) {
         Ok(reply) => Err(ApiError::Domain { name: reply.error, message: reply.message }),
-        Err(_) => parse(&text),
+        Err(_) => parse(answer),
     }
 }
 
-async fn fetch<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, ApiError> {
-    read(request.send().await.map_err(|_| ApiError::Unreachable)?).await
+async fn fetch<T: DeserializeOwned>(path: &str) -> Result<T, ApiError> {
+    parse(&get_text(path, None).await?)
 }
 
-async fn read<T: DeserializeOwned>(response: Response) -> Result<T, ApiError> {
-    parse(&read_text(response).await?)
+/// Sends a request without a body.
+pub(crate) async fn get_text(path: &str, signal: Option<&AbortSignal>) -> Result<String, ApiError> {
+    read_text(Request::get(path).abort_signal(signal).build()).await
+}
+
+async fn post_text(
+    path: &str,
+    body: &str,
+    signal: Option<&AbortSignal>,
+) -> Result<String, ApiError> {
+    let request = Request::post(path).abort_signal(signal);
+    read_text(request.header("content-type", "text/plain; charset=utf-8").body(body)).await
 }
 
 /// Reads an answer.
@@ -227,7 +293,9 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ApiError> {
     serde_json::from_str(text).map_err(|error| ApiError::Malformed(error.to_string()))
 }
 
-async fn read_text(response: Response) -> Result<String, ApiError> {
+async fn read_text(request: Result<Request, gloo_net::Error>) -> Result<String, ApiError> {
+    let request = request.map_err(|error| ApiError::Malformed(error.to_string()))?;
+    let response = request.send().await.map_err(|_| ApiError::Unreachable)?;
     // A connection that breaks in the middle of an answer is a broken connection.
     let text = response.text().await.map_err(|_| ApiError::Unreachable)?;
     if !response.ok() {

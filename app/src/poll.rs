@@ -58,7 +58,7 @@ fn back_off(failures: u32) -> Duration {
 
 /// What an answer means for the loop.
 #[derive(Debug, PartialEq, Eq)]
-enum Next {
+pub(crate) enum Next {
     /// Read on.
     Continue,
     /// Wait, then begin anew.
@@ -67,58 +67,82 @@ enum Next {
     End(Connection),
 }
 
-type Deliver = dyn Fn(&str) -> Result<Option<ErrorName>, ApiError>;
-
 /// What the loop needs of what it follows. Without its type, so that the loop is in the download
 /// once and not once for each kind.
-struct Source {
-    path: String,
-    closed: ErrorName,
-    not_found: ErrorName,
-    /// Hands on the responses of an answer, or else says which error it is.
-    deliver: Box<Deliver>,
-    /// Hands on how the connection is; nothing means that the history comes again.
-    tell: Rc<dyn Fn(Option<Connection>)>,
+pub(crate) trait Source {
+    /// What is read at each beginning, before any response: its path.
+    fn preface(&self) -> Option<String> {
+        None
+    }
+
+    /// Takes that in.
+    fn take_preface(&self, _answer: &str) -> Next {
+        Next::Continue
+    }
+
+    /// The history comes again from its beginning.
+    fn rewind(&self);
+
+    /// The next call: its path up to the token, and its body if it has one.
+    fn call(&self) -> (String, Option<String>);
+
+    /// Takes in an answer.
+    fn take(&self, answer: &str) -> Next;
+
+    /// The connection is so now.
+    fn tell(&self, connection: Connection);
 }
 
-impl Source {
-    fn new<Id: Followed>(id: &Id, sink: impl Fn(Event<Id::Response>) + 'static) -> Self {
-        let sink = Rc::new(sink);
-        let teller = sink.clone();
-        Self {
-            path: api::live_path(id),
-            closed: Id::CLOSED,
-            not_found: Id::NOT_FOUND,
-            deliver: Box::new(move |answer| match api::parse(answer)? {
-                LiveReply::Responses { responses } => {
-                    sink(Event::Responses(responses));
-                    Ok(None)
-                }
-                LiveReply::Error(reply) => Ok(Some(reply.error)),
-            }),
-            tell: Rc::new(move |state| teller(state.map_or(Event::Rewind, Event::Connection))),
+/// One thing that is followed for itself.
+struct Single<Id: Followed, S> {
+    id: Id,
+    sink: S,
+}
+
+impl<Id: Followed, S: Fn(Event<Id::Response>)> Source for Single<Id, S> {
+    fn rewind(&self) {
+        (self.sink)(Event::Rewind);
+    }
+
+    fn call(&self) -> (String, Option<String>) {
+        (api::live_path(&self.id), None)
+    }
+
+    fn take(&self, answer: &str) -> Next {
+        match api::parse(answer) {
+            Ok(LiveReply::Responses { responses }) => {
+                (self.sink)(Event::Responses(responses));
+                Next::Continue
+            }
+            Ok(LiveReply::Error(reply)) => next_step(reply.error, Id::CLOSED, Id::NOT_FOUND),
+            Err(error) => Next::Retry(error),
         }
     }
 
-    fn next_step(&self, error: ErrorName) -> Next {
-        match error {
-            ErrorName::HttpRequestTimeout => Next::Continue,
-            name if name == self.closed => Next::End(Connection::Ended),
-            // Without an entry no task or job was ever started.
-            name if name == self.not_found || name == ErrorName::EntryNotInstalled => {
-                Next::End(Connection::NotFound)
-            }
-            name => Next::Retry(ApiError::Domain { name, message: None }),
+    fn tell(&self, connection: Connection) {
+        (self.sink)(Event::Connection(connection));
+    }
+}
+
+fn next_step(error: ErrorName, closed: ErrorName, not_found: ErrorName) -> Next {
+    match error {
+        ErrorName::HttpRequestTimeout => Next::Continue,
+        name if name == closed => Next::End(Connection::Ended),
+        // Without an entry no task or job was ever started.
+        name if name == not_found || name == ErrorName::EntryNotInstalled => {
+            Next::End(Connection::NotFound)
         }
+        name => Next::Retry(name.into()),
     }
 }
 
 /// Follows something until it ends or the reactive owner of the caller is gone.
 pub(crate) fn follow<Id: Followed>(id: &Id, sink: impl Fn(Event<Id::Response>) + 'static) {
-    follow_source(Source::new(id, sink));
+    follow_source(Rc::new(Single { id: *id, sink }));
 }
 
-fn follow_source(source: Source) {
+/// The same for anything.
+pub(crate) fn follow_source(source: Rc<dyn Source>) {
     let Ok(controller) = AbortController::new() else { return };
     let signal = controller.signal();
     let controller = send_wrapper::SendWrapper::new(controller);
@@ -134,10 +158,10 @@ fn follow_source(source: Source) {
             }
             match read_from_start(&source, &signal, &mut failures).await {
                 _ if signal.aborted() => return,
-                Next::End(connection) => return (source.tell)(Some(connection)),
+                Next::End(connection) => return source.tell(connection),
                 Next::Retry(error) => {
                     failures += 1;
-                    (source.tell)(Some(Connection::Lost(error)));
+                    source.tell(Connection::Lost(error));
                 }
                 Next::Continue => {}
             }
@@ -146,43 +170,56 @@ fn follow_source(source: Source) {
 }
 
 /// Reads the whole history and whatever follows, under a new token.
-async fn read_from_start(source: &Source, signal: &AbortSignal, failures: &mut u32) -> Next {
+async fn read_from_start(
+    source: &Rc<dyn Source>,
+    signal: &AbortSignal,
+    failures: &mut u32,
+) -> Next {
     let token: LiveToken = match api::token().await {
         Ok(token) => token,
         Err(error) => return Next::Retry(error),
     };
+    if let Some(path) = source.preface() {
+        let answer = api::get_text(&path, Some(signal)).await;
+        let next = match answer {
+            _ if signal.aborted() => return Next::Continue,
+            Ok(answer) => source.take_preface(&answer),
+            Err(error) => Next::Retry(error),
+        };
+        if next != Next::Continue {
+            return next;
+        }
+    }
     if signal.aborted() {
         return Next::Continue;
     }
-    (source.tell)(None);
+    source.rewind();
     let answered = say_live_when_quiet(source, signal);
     loop {
-        let answer = api::follow(&source.path, &token, signal).await;
+        let (path, body) = source.call();
+        let answer = api::follow(&path, &token, body, signal).await;
         answered.set(true);
-        if signal.aborted() {
-            return Next::Continue;
-        }
-        let next = match answer.and_then(|answer| (source.deliver)(&answer)) {
-            Ok(None) => Next::Continue,
-            Ok(Some(error)) => source.next_step(error),
+        let next = match answer {
+            _ if signal.aborted() => return Next::Continue,
+            Ok(answer) => source.take(&answer),
             Err(error) => Next::Retry(error),
         };
         if next != Next::Continue {
             return next;
         }
         *failures = 0;
-        (source.tell)(Some(Connection::Live));
+        source.tell(Connection::Live);
     }
 }
 
 /// Counts as connected unless the cell that it returns is set before [`QUIET`] is over.
-fn say_live_when_quiet(source: &Source, signal: &AbortSignal) -> Rc<Cell<bool>> {
+fn say_live_when_quiet(source: &Rc<dyn Source>, signal: &AbortSignal) -> Rc<Cell<bool>> {
     let answered = Rc::new(Cell::new(false));
-    let (tell, signal, seen) = (source.tell.clone(), signal.clone(), answered.clone());
+    let (source, signal, seen) = (source.clone(), signal.clone(), answered.clone());
     set_timeout(
         move || {
             if !seen.get() && !signal.aborted() {
-                tell(Some(Connection::Live));
+                source.tell(Connection::Live);
             }
         },
         QUIET,
@@ -214,37 +251,38 @@ mod tests {
         assert_eq!(waits, [500, 1000, 2000, 4000, 8000, 8000, 8000]);
     }
 
+    const ID: &str = "task-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11";
+
     #[test]
     fn only_its_own_end_ends_the_loop() {
-        let id = "task-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11".parse::<TaskId>().expect("id");
-        let task = Source::new(&id, |_| {});
-        assert_eq!(task.path, format!("/api/copilot/task/{id}/live"));
-        assert_eq!(task.next_step(ErrorName::HttpRequestTimeout), Next::Continue);
-        assert_eq!(task.next_step(ErrorName::TaskClosed), Next::End(Connection::Ended));
+        let task = Single { id: ID.parse::<TaskId>().expect("id"), sink: |_| {} };
+        assert_eq!(task.call(), (format!("/api/copilot/task/{ID}/live"), None));
+        let said = |error: ErrorName| task.take(&format!(r#"{{"error":"{error}"}}"#));
+        assert_eq!(said(ErrorName::HttpRequestTimeout), Next::Continue);
+        assert_eq!(said(ErrorName::TaskClosed), Next::End(Connection::Ended));
         for gone in [ErrorName::TaskNotFound, ErrorName::EntryNotInstalled] {
-            assert_eq!(task.next_step(gone), Next::End(Connection::NotFound));
+            assert_eq!(said(gone), Next::End(Connection::NotFound));
         }
         for other in [ErrorName::ParallelCallNotSupported, ErrorName::SessionClosed] {
-            let next = task.next_step(other);
+            let next = said(other);
             assert!(matches!(next, Next::Retry(ApiError::Domain { .. })), "{next:?}");
         }
     }
 
     #[test]
-    fn responses_reach_the_sink_and_errors_the_loop() {
-        let id = "task-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11".parse::<TaskId>().expect("id");
+    fn responses_reach_the_sink() {
         let seen = Rc::new(Cell::new(0));
         let count = seen.clone();
-        let task = Source::new(&id, move |event| {
+        let sink = move |event| {
             if let Event::Responses(responses) = event {
+                let responses: Vec<_> = responses;
                 count.set(count.get() + responses.len());
             }
-        });
+        };
+        let task = Single { id: ID.parse::<TaskId>().expect("id"), sink };
         let answer = r#"{"responses":[{"callback":"taskFailed"},{"taskError":"x"}]}"#;
-        assert_eq!((task.deliver)(answer), Ok(None));
+        assert_eq!(task.take(answer), Next::Continue);
         assert_eq!(seen.get(), 2);
-        let answer = r#"{"error":"TaskClosed"}"#;
-        assert_eq!((task.deliver)(answer), Ok(Some(ErrorName::TaskClosed)));
-        assert!(matches!((task.deliver)("<html>"), Err(ApiError::Malformed(_))));
+        assert!(matches!(task.take("<html>"), Next::Retry(ApiError::Malformed(_))));
     }
 }

@@ -136,7 +136,14 @@ async fn the_list_names_running_and_finished_jobs_in_the_order_of_their_start() 
         assert!(time.len() == 24 && time.starts_with("20") && time.ends_with('Z'), "{time}");
         let mut whole = started.status().await;
         assert!(whole["tasks"].is_array(), "{whole}");
-        whole.as_object_mut().expect("an object").remove("tasks");
+        let fields = whole.as_object_mut().expect("an object");
+        fields.remove("tasks");
+        // Written so that later is greater.
+        let now = fields.remove("serverTime").expect("the server's time");
+        let end = fields.remove("endTime");
+        assert_eq!(end.is_some(), *status != "Running");
+        let end = end.unwrap_or(now.clone());
+        assert!(Some(time) <= end.as_str() && end.as_str() <= now.as_str(), "{time} {end} {now}");
         assert_eq!(whole, *info);
     }
     assert_eq!(listed.len(), jobs.len());

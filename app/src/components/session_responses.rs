@@ -100,8 +100,8 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
         >
             <For
                 each=move || feed.blocks.get()
-                key=|((kind, id), _)| (*kind, id.clone())
-                children=|((kind, _), block)| {
+                key=|(key, _)| key.clone()
+                children=|((_, kind, _), block)| {
                     view! { <MessageBlock kind=kind block=block /> }.erase()
                 }
             />

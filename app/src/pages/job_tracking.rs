@@ -1,42 +1,275 @@
 //! `/jobTracking?jobName=NAME[&jobId=ID]`: follow a job, or preview it without an id.
 
+mod status_bar;
+mod tabs;
+
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
+use wire::{JobId, WorkStatus};
 
+use super::jobs::{jobs_url, tracking_url};
+use crate::api::{self, JobPlan};
+use crate::components::flow_chart::{FlowChart, NodeStatus};
 use crate::components::split::Split;
 use crate::components::to_index::ToIndex;
+use crate::config;
 use crate::erase::Erase;
+use crate::load::{Load, Loader};
+use crate::poll::Connection;
+use crate::state::tracking::Tracking;
+use status_bar::StatusBar;
+use tabs::TaskTabs;
+
+/// What is asked for.
+#[derive(Clone, PartialEq, Eq)]
+struct Wanted {
+    job_name: String,
+    run: Run,
+}
+
+/// Which run of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Run {
+    /// None: the job is only shown.
+    Preview,
+    /// This one.
+    Followed(JobId),
+    /// What stands in the address is no id.
+    Nonsense,
+}
+
+impl Run {
+    fn parse(id: Option<&str>) -> Self {
+        match id {
+            None | Some("") => Self::Preview,
+            Some(id) => id.parse().map_or(Self::Nonsense, Self::Followed),
+        }
+    }
+}
 
 /// The page. Without a job's name there is nothing to follow: back to the start.
 #[component]
 pub(crate) fn JobTrackingPage() -> impl IntoView {
     let query = use_query_map();
-    let job_name = move || query.read().get("jobName").filter(|name| !name.is_empty());
+    let wanted = Memo::new(move |_| {
+        let query = query.read();
+        let job_name = query.get("jobName").filter(|name| !name.is_empty())?;
+        Some(Wanted { job_name, run: Run::parse(query.get("jobId").as_deref()) })
+    });
 
     view! {
-        {move || match job_name() {
-            Some(name) => view! { <Tracking job_name=name /> }.erase(),
+        {move || match wanted.get() {
+            Some(wanted) => view! { <JobTracking wanted=wanted /> }.erase(),
             None => view! { <ToIndex /> }.erase(),
         }}
     }
 }
 
+/// What the parts of the page share.
+#[derive(Clone, Copy)]
+struct Page {
+    job_name: StoredValue<String>,
+    run: Run,
+    /// If there is a run to follow.
+    tracking: Option<Tracking>,
+    plan: Loader<Option<JobPlan>>,
+    /// The work that is looked at.
+    selected: RwSignal<Option<u32>>,
+}
+
+impl Page {
+    /// How many tasks the job has; none while that is not known.
+    fn task_count(self) -> usize {
+        self.plan.state.with(|plan| match plan {
+            Load::Ready(Some(plan)) => {
+                plan.chart.nodes.iter().filter_map(|node| node.hint.work_id()).count()
+            }
+            _ => 0,
+        })
+    }
+
+    /// What stands in the node of a work.
+    fn label(self, work: u32) -> String {
+        self.plan.state.with(|plan| match plan {
+            Load::Ready(Some(plan)) => {
+                let mut nodes = plan.chart.nodes.iter();
+                let node = nodes.find(|node| node.hint.work_id() == Some(work));
+                node.and_then(|node| node.label.clone()).unwrap_or_default()
+            }
+            _ => String::new(),
+        })
+    }
+}
+
 #[component]
-fn Tracking(job_name: String) -> impl IntoView {
+fn JobTracking(wanted: Wanted) -> impl IntoView {
+    let Wanted { job_name, run } = wanted;
+    let name = job_name.clone();
+    let page = Page {
+        job_name: StoredValue::new(job_name.clone()),
+        run,
+        tracking: match run {
+            Run::Followed(id) => Some(Tracking::new(id)),
+            Run::Preview | Run::Nonsense => None,
+        },
+        plan: Loader::new(move || {
+            let name = name.clone();
+            async move { api::job_plan(&name).await }
+        }),
+        selected: RwSignal::new(None),
+    };
     let left = view! {
-        <section id="job-part" class="part">
-            <h1>{job_name.clone()}</h1>
-            <p class="empty">"No job of this name is installed on this server."</p>
+        <section id="job-part">
+            <StatusBar page=page />
+            <Notices page=page />
+            {move || draw_plan(page)}
         </section>
     };
     let right = view! {
-        <section id="session-response-part" class="part">
-            <p class="empty">"Nothing to show."</p>
+        <section id="session-response-part">
+            {move || match page.selected.get() {
+                Some(work) => view! { <TaskTabs page=page work=work /> }.erase(),
+                None => view! { <pre class="job-json" tabindex="0">{move || json(page)}</pre> }.erase(),
+            }}
         </section>
     };
     view! {
         <Title text=job_name />
         <Split left=left.erase() right=right.erase() />
+    }
+}
+
+fn json(page: Page) -> String {
+    page.plan.state.with(|plan| match plan {
+        Load::Ready(Some(plan)) => plan.json.clone(),
+        _ => String::new(),
+    })
+}
+
+/// The chart, or why there is none.
+fn draw_plan(page: Page) -> AnyView {
+    let chart = page.plan.state.with(|plan| match plan {
+        Load::Pending => Err(view! { <p class="waiting">"Loading the job …"</p> }.erase()),
+        Load::Failed(error) => {
+            Err(view! { <p class="failure" role="alert">{error.to_string()}</p> }.erase())
+        }
+        Load::Ready(None) => {
+            let text = "No job of this name is installed on this server.";
+            Err(view! { <Lost text=text /> }.erase())
+        }
+        Load::Ready(Some(plan)) => Ok(plan.chart.clone()),
+    });
+    match chart {
+        Err(instead) => instead,
+        Ok(chart) => {
+            let status = move |work| page.tracking?.work_status(work).map(node_status);
+            let elapsed = move |work| page.tracking?.work_elapsed(work);
+            view! {
+                <FlowChart
+                    chart=chart
+                    status=Callback::new(status)
+                    elapsed=Callback::new(elapsed)
+                    selected=page.selected
+                    interactive=page.tracking.is_some()
+                />
+            }
+            .erase()
+        }
+    }
+}
+
+fn node_status(status: WorkStatus) -> NodeStatus {
+    match status {
+        WorkStatus::Running => NodeStatus::Running,
+        WorkStatus::Succeeded => NodeStatus::Succeeded,
+        WorkStatus::Failed => NodeStatus::Failed,
+    }
+}
+
+/// A message, and the way back.
+#[component]
+fn Lost(text: &'static str) -> impl IntoView {
+    view! {
+        <div class="lost">
+            <p>{text}</p>
+            <a class="button" href=jobs_url(&config().repo_root)>
+                "Available jobs"
+            </a>
+            <a class="button" href="/index.html">
+                "Start page"
+            </a>
+        </div>
+    }
+}
+
+/// What is wrong with the run, if anything is.
+#[component]
+fn Notices(page: Page) -> impl IntoView {
+    let notice = move || {
+        let Some(tracking) = page.tracking else {
+            let text = "The address names no run of a job.";
+            return (page.run == Run::Nonsense).then(|| view! { <Lost text=text /> }.erase());
+        };
+        match tracking.connection.get() {
+            Connection::Lost(error) => {
+                let text = format!("Connection lost, trying again … {error}");
+                Some(view! { <p class="banner">{text}</p> }.erase())
+            }
+            Connection::NotFound if tracking.job.with(|job| job.status.is_none()) => {
+                let text = "There is no such run of a job, or not any more.";
+                Some(view! { <Lost text=text /> }.erase())
+            }
+            Connection::NotFound => {
+                let text = "The server does not know this run any more. This is how it stood last.";
+                Some(view! { <p class="banner">{text}</p> }.erase())
+            }
+            _ => other_job(page, tracking),
+        }
+    };
+    let errors =
+        move || page.tracking.map(|tracking| tracking.job.with(|job| job.errors.join("\n")));
+    view! {
+        <div role="status" class="connection">
+            {notice}
+        </div>
+        <div role="alert">
+            {move || {
+                let errors = errors().filter(|errors| !errors.is_empty());
+                errors.map(|errors| view! { <p class="failure job-errors">{errors}</p> })
+            }}
+        </div>
+    }
+}
+
+/// The id is of a run of another job: its statuses mean nothing in this chart.
+fn other_job(page: Page, tracking: Tracking) -> Option<AnyView> {
+    let Run::Followed(id) = page.run else { return None };
+    let name = tracking.job.with(|job| job.name.clone())?;
+    if page.job_name.with_value(|wanted| *wanted == name) {
+        return None;
+    }
+    let address = tracking_url(&name, Some(id));
+    Some(
+        view! {
+            <p class="banner">"This is a run of another job: " <a href=address>{name}</a></p>
+        }
+        .erase(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_an_id_is_a_preview() {
+        let id = "job-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11";
+        assert_eq!(Run::parse(None), Run::Preview);
+        assert_eq!(Run::parse(Some("")), Run::Preview);
+        assert_eq!(Run::parse(Some(id)), Run::Followed(id.parse().expect("id")));
+        for nonsense in ["nonsense", "task-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11"] {
+            assert_eq!(Run::parse(Some(nonsense)), Run::Nonsense);
+        }
     }
 }

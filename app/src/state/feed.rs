@@ -1,9 +1,9 @@
-//! A session and the task that runs in it as signals: what their streams said so far, and how the
-//! connections are.
+//! What was said, as signals: of a session and the task that runs in it, or in a tab of a job's task.
 
 use leptos::prelude::*;
 use wire::{SessionId, SessionResponse, TaskId, TaskResponse};
 
+use super::job::Tab;
 use super::transcript::{Block, BlockCell, BlockKey, Changes, Transcript};
 use crate::api::ApiError;
 use crate::poll::{self, Connection, Event};
@@ -21,11 +21,14 @@ impl BlockCell for ArcRwSignal<Block> {
 /// A block and whoever draws it.
 pub(crate) type BlockEntry = (BlockKey, ArcRwSignal<Block>);
 
+/// A session that has a feed for itself, and its tasks.
+const ONLY: usize = 0;
+
 /// What a page shows of a session.
 #[derive(Clone, Copy)]
 pub(crate) struct Feed {
     transcript: StoredValue<Transcript<ArcRwSignal<Block>>>,
-    /// The blocks in the order in which they opened.
+    /// The blocks in their order.
     pub(crate) blocks: RwSignal<Vec<BlockEntry>>,
     /// The agent is at work on a prompt.
     pub(crate) session_works: RwSignal<bool>,
@@ -61,40 +64,36 @@ impl Feed {
 
     /// Follows a session until it ends or the calling component is gone. In the browser only.
     pub(crate) fn follow(self, id: SessionId) {
-        poll::follow(&id, move |event| self.take(event));
+        poll::follow(&id, move |event| self.hear(event));
     }
 
     /// Follows a task in the session in the same way.
     pub(crate) fn follow_task(self, id: TaskId) {
         self.task_runs.set(true);
-        poll::follow(&id, move |event| self.take_from_task(id, event));
+        poll::follow(&id, move |event| self.hear_task(id, event));
     }
 
-    fn take(self, event: Event<SessionResponse>) {
+    fn hear(self, event: Event<SessionResponse>) {
         match event {
-            Event::Rewind => self.transcript.update_value(Transcript::rewind),
+            Event::Rewind => self.rewind_session(ONLY),
             Event::Connection(connection) => {
                 if matches!(connection, Connection::Ended | Connection::NotFound) {
-                    self.session_works.set(false);
+                    self.end_session(ONLY);
                 }
                 if self.connection.get_untracked() != connection {
                     self.connection.set(connection);
                 }
             }
-            Event::Responses(responses) => {
-                self.apply(responses, self.session_works, |transcript, response| {
-                    transcript.apply(response)
-                });
-            }
+            Event::Responses(responses) => self.take_session(ONLY, responses),
         }
     }
 
-    fn take_from_task(self, id: TaskId, event: Event<TaskResponse>) {
+    fn hear_task(self, id: TaskId, event: Event<TaskResponse>) {
         match event {
-            Event::Rewind => self.transcript.update_value(Transcript::rewind_task),
+            Event::Rewind => self.rewind_task(),
             Event::Connection(connection) => {
                 if matches!(connection, Connection::Ended | Connection::NotFound) {
-                    self.task_runs.set(false);
+                    self.end_task();
                 }
                 let lost = match connection {
                     Connection::Lost(error) => Some(error),
@@ -105,20 +104,22 @@ impl Feed {
                 }
             }
             Event::Responses(responses) => {
-                self.apply(responses, self.task_runs, |transcript, response| {
-                    transcript.apply_task(id, response)
+                let working = self.apply(responses, |transcript, response| {
+                    transcript.apply_task(ONLY, id, response)
                 });
+                if let Some(working) = working {
+                    self.task_runs.set(working);
+                }
             }
         }
     }
 
-    /// Takes in an answer of either stream; `works` is whether its sender is at work.
+    /// Takes in an answer. Returns whether its sender is at work, if it said so.
     fn apply<R>(
         self,
         responses: Vec<R>,
-        works: RwSignal<bool>,
         apply: impl Fn(&mut Transcript<ArcRwSignal<Block>>, R) -> Changes,
-    ) {
+    ) -> Option<bool> {
         let (mut opened, mut working) = (false, None);
         self.transcript.update_value(|transcript| {
             for response in responses {
@@ -130,9 +131,53 @@ impl Feed {
         if opened {
             self.blocks.set(self.transcript.with_value(|all| all.blocks().to_vec()));
         }
-        if let Some(working) = working {
-            works.set(working);
-        }
         self.answers.update(|answers| *answers += 1);
+        working
+    }
+
+    fn set_working(self, source: usize, works: bool) {
+        let works = self.transcript.try_update_value(|all| all.set_working(source, works));
+        self.session_works.set(works.unwrap_or_default());
+    }
+}
+
+impl Tab for Feed {
+    fn new(task_runs: bool) -> Self {
+        Self::new(task_runs)
+    }
+
+    fn take_session(&self, source: usize, responses: Vec<SessionResponse>) {
+        let working =
+            self.apply(responses, move |transcript, response| transcript.apply(source, response));
+        if let Some(working) = working {
+            self.set_working(source, working);
+        }
+    }
+
+    fn end_session(&self, source: usize) {
+        self.set_working(source, false);
+    }
+
+    fn rewind_session(&self, source: usize) {
+        self.transcript.update_value(|transcript| transcript.rewind(source));
+    }
+
+    fn take_task(&self, source: usize, id: TaskId, response: TaskResponse) {
+        self.apply(vec![response], move |transcript, response| {
+            transcript.apply_task(source, id, response)
+        });
+    }
+
+    fn end_task(&self) {
+        self.task_runs.set(false);
+    }
+
+    fn rewind_task(&self) {
+        self.transcript.update_value(Transcript::rewind_task);
+    }
+
+    fn forget(&self) {
+        self.transcript.set_value(Transcript::default());
+        self.blocks.set(Vec::new());
     }
 }

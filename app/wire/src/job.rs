@@ -107,24 +107,21 @@ pub struct JobStatusReply {
     pub job_id: JobId,
     /// Of which job of the entry.
     pub job_name: String,
-    /// ISO 8601, UTC.
+    /// ISO 8601, UTC; as all times here.
     pub start_time: String,
+    /// Once it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_time: Option<String>,
+    /// When this was answered: the reader's clock may be wrong.
+    pub server_time: String,
     /// How it stands.
     pub status: JobStatus,
     /// The works that have been started, each with its last run.
     pub tasks: Vec<JobTask>,
 }
 
-impl JobStatusReply {
-    /// Puts the two halves together.
-    pub fn new(info: JobInfo, tasks: Vec<JobTask>) -> Self {
-        let JobInfo { job_id, job_name, start_time, status } = info;
-        Self { job_id, job_name, start_time, status, tasks }
-    }
-}
-
 /// The last run of a work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobTask {
     /// Which work.
@@ -134,6 +131,11 @@ pub struct JobTask {
     pub task_id: Option<TaskId>,
     /// How it stands.
     pub status: WorkStatus,
+    /// ISO 8601, UTC.
+    pub start_time: String,
+    /// Once it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_time: Option<String>,
 }
 
 /// How a run of a work stands.
@@ -314,17 +316,36 @@ mod tests {
 
     #[test]
     fn a_status_lists_the_tasks_beside_the_job() {
-        let task = |work_id_in_job, status| JobTask { work_id_in_job, task_id: None, status };
-        let running = JobTask { task_id: TASK.parse().ok(), ..task(2, WorkStatus::Running) };
+        let task = |work_id_in_job, status| JobTask {
+            work_id_in_job,
+            task_id: None,
+            status,
+            start_time: "s".to_owned(),
+            end_time: Some("e".to_owned()),
+        };
+        let running =
+            JobTask { task_id: TASK.parse().ok(), end_time: None, ..task(2, WorkStatus::Running) };
+        let JobInfo { job_id, job_name, start_time, status } = info(JobStatus::Running);
         let tasks = vec![task(0, WorkStatus::Succeeded), task(1, WorkStatus::Failed), running];
+        let server_time = "n".to_owned();
+        let reply = JobStatusReply {
+            job_id,
+            job_name,
+            start_time,
+            end_time: None,
+            server_time,
+            status,
+            tasks,
+        };
         assert_spelling(
-            &JobStatusReply::new(info(JobStatus::Running), tasks),
+            &reply,
             &format!(
                 concat!(
                     r#"{{"jobId":"{}","jobName":"scrum","startTime":"2026-01-02T03:04:05Z","#,
-                    r#""status":"Running","tasks":[{{"workIdInJob":0,"status":"Succeeded"}},"#,
-                    r#"{{"workIdInJob":1,"status":"Failed"}},"#,
-                    r#"{{"workIdInJob":2,"taskId":"{}","status":"Running"}}]}}"#
+                    r#""serverTime":"n","status":"Running","tasks":["#,
+                    r#"{{"workIdInJob":0,"status":"Succeeded","startTime":"s","endTime":"e"}},"#,
+                    r#"{{"workIdInJob":1,"status":"Failed","startTime":"s","endTime":"e"}},"#,
+                    r#"{{"workIdInJob":2,"taskId":"{}","status":"Running","startTime":"s"}}]}}"#
                 ),
                 JOB, TASK
             ),

@@ -25,6 +25,7 @@ pub(super) struct Record {
 
 struct State {
     status: JobStatus,
+    end_time: Option<String>,
     /// The last run of each work that was started.
     works: BTreeMap<u32, JobTask>,
 }
@@ -35,8 +36,12 @@ impl Record {
         Self {
             id,
             name: name.to_owned(),
-            start_time: iso_8601(SystemTime::now()),
-            state: Mutex::new(State { status: JobStatus::Running, works: BTreeMap::new() }),
+            start_time: now(),
+            state: Mutex::new(State {
+                status: JobStatus::Running,
+                end_time: None,
+                works: BTreeMap::new(),
+            }),
             stop,
             ended: CancellationToken::new(),
         }
@@ -44,31 +49,53 @@ impl Record {
 
     /// A line of the list.
     pub(super) fn info(&self) -> JobInfo {
-        self.info_with(self.state.lock().status)
-    }
-
-    /// All that is known.
-    pub(super) fn status(&self) -> JobStatusReply {
-        let (status, works) = {
-            let state = self.state.lock();
-            (state.status, state.works.values().copied().collect())
-        };
-        JobStatusReply::new(self.info_with(status), works)
-    }
-
-    fn info_with(&self, status: JobStatus) -> JobInfo {
         JobInfo {
             job_id: self.id,
             job_name: self.name.clone(),
             start_time: self.start_time.clone(),
-            status,
+            status: self.state.lock().status,
         }
     }
 
-    fn set_work(&self, work_id: u32, task_id: Option<TaskId>, status: WorkStatus) {
-        let task = JobTask { work_id_in_job: work_id, task_id, status };
-        self.state.lock().works.insert(work_id, task);
+    /// All that is known.
+    pub(super) fn status(&self) -> JobStatusReply {
+        let state = self.state.lock();
+        JobStatusReply {
+            job_id: self.id,
+            job_name: self.name.clone(),
+            start_time: self.start_time.clone(),
+            end_time: state.end_time.clone(),
+            server_time: now(),
+            status: state.status,
+            tasks: state.works.values().cloned().collect(),
+        }
     }
+}
+
+impl State {
+    fn start_work(&mut self, work_id: u32, task_id: TaskId) {
+        let task = JobTask {
+            work_id_in_job: work_id,
+            task_id: Some(task_id),
+            status: WorkStatus::Running,
+            start_time: now(),
+            end_time: None,
+        };
+        self.works.insert(work_id, task);
+    }
+
+    fn stop_work(&mut self, work_id: u32, succeeded: bool) {
+        // A work that stops was started.
+        if let Some(task) = self.works.get_mut(&work_id) {
+            task.task_id = None;
+            task.status = if succeeded { WorkStatus::Succeeded } else { WorkStatus::Failed };
+            task.end_time = Some(now());
+        }
+    }
+}
+
+fn now() -> String {
+    iso_8601(SystemTime::now())
 }
 
 /// Tells what happens in a job. The record knows first: whoever reads the log and then asks for the
@@ -80,13 +107,12 @@ pub(super) struct Report {
 
 impl Report {
     pub(super) fn work_started(&self, work_id: u32, task_id: TaskId) {
-        self.record.set_work(work_id, Some(task_id), WorkStatus::Running);
+        self.record.state.lock().start_work(work_id, task_id);
         self.log.push(&JobResponse::WorkStarted { work_id, task_id });
     }
 
     pub(super) fn work_stopped(&self, work_id: u32, succeeded: bool) {
-        let status = if succeeded { WorkStatus::Succeeded } else { WorkStatus::Failed };
-        self.record.set_work(work_id, None, status);
+        self.record.state.lock().stop_work(work_id, succeeded);
         self.log.push(&JobResponse::WorkStopped { work_id, succeeded });
     }
 
@@ -105,7 +131,11 @@ impl Report {
         for work_id in left {
             self.work_stopped(work_id, false);
         }
-        self.record.state.lock().status = status;
+        {
+            let mut state = self.record.state.lock();
+            state.status = status;
+            state.end_time = Some(now());
+        }
         self.log.push(match status {
             JobStatus::Succeeded => &JobResponse::JobSucceeded,
             JobStatus::Canceled => &JobResponse::JobCanceled,

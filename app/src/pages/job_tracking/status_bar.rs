@@ -1,0 +1,138 @@
+//! `#job-status-bar`: how the job stands, how far it is, and the button that stops it.
+
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use wire::{JobId, JobStatus};
+
+use super::{Page, Run};
+use crate::api;
+use crate::poll::Connection;
+use crate::state::tracking::Tracking;
+
+/// The bar.
+#[component]
+pub(super) fn StatusBar(page: Page) -> impl IntoView {
+    let state = move || match page.tracking {
+        Some(tracking) => {
+            let is_unknown = tracking.connection.with(|it| *it == Connection::NotFound);
+            tracking.job.with(|job| state_name(job.status, is_unknown))
+        }
+        None if page.run == Run::Preview => "PREVIEW",
+        None => state_name(None, true),
+    };
+    view! {
+        <div id="job-status-bar">
+            <h1>{page.job_name.get_value()}</h1>
+            <span id="job-status-label" class=move || state().to_lowercase() role="status">
+                "JOB: "
+                {state}
+            </span>
+            {page.tracking.map(|tracking| view! { <Progress page=page tracking=tracking /> })}
+            {match page.run {
+                Run::Followed(id) => page.tracking.map(|it| view! { <StopButton id=id tracking=it /> }),
+                Run::Preview | Run::Nonsense => None,
+            }}
+        </div>
+    }
+}
+
+/// As the label spells it.
+fn state_name(status: Option<JobStatus>, is_unknown: bool) -> &'static str {
+    match status {
+        Some(JobStatus::Running) => "RUNNING",
+        Some(JobStatus::Succeeded) => "SUCCEEDED",
+        Some(JobStatus::Failed) => "FAILED",
+        Some(JobStatus::Canceled) => "CANCELED",
+        None if is_unknown => "UNKNOWN",
+        None => "…",
+    }
+}
+
+/// How far it is, and for how long it has been under way.
+#[component]
+fn Progress(page: Page, tracking: Tracking) -> impl IntoView {
+    let counts = Memo::new(move |_| {
+        let (done, running) = tracking.job.with(|job| job.status.map(|_| job.progress()))?;
+        Some((done, running, page.task_count()))
+    });
+    let has_ended = Memo::new(move |_| {
+        tracking.job.with(|job| job.status.is_some_and(|status| status != JobStatus::Running))
+    });
+    // Not every task of a job has to run; at the end nothing is left to do.
+    let value = move || {
+        let (done, _, total) = counts.get().unwrap_or_default();
+        if has_ended.get() { total.max(1) } else { done }
+    };
+    let total = move || counts.get().map_or(1, |(_, _, total)| total.max(1));
+    view! {
+        <span class="job-progress">
+            {move || counts.get().map(|(done, running, total)| describe(done, running, total))}
+        </span>
+        <span class="job-elapsed" aria-label="Elapsed time">
+            {move || tracking.job_elapsed()}
+        </span>
+        <progress
+            class:failed=move || tracking.job.with(|job| job.status == Some(JobStatus::Failed))
+            class:canceled=move || tracking.job.with(|job| job.status == Some(JobStatus::Canceled))
+            aria-label="Tasks done"
+            max=move || total().to_string()
+            value=move || value().to_string()
+        ></progress>
+    }
+}
+
+fn describe(done: usize, running: usize, total: usize) -> String {
+    let tasks = if total == 1 { "task" } else { "tasks" };
+    match running {
+        0 => format!("{done} of {total} {tasks} done"),
+        running => format!("{done} of {total} {tasks} done, {running} running"),
+    }
+}
+
+/// `#stop-job-button`
+#[component]
+fn StopButton(id: JobId, tracking: Tracking) -> impl IntoView {
+    let is_stopping = RwSignal::new(false);
+    let failure = RwSignal::new(None::<String>);
+    let stop = move |_| {
+        is_stopping.set(true);
+        failure.set(None);
+        spawn_local(async move {
+            // The page may have been left meanwhile.
+            let result = api::stop_job(id).await;
+            is_stopping.try_set(false);
+            failure.try_set(result.err().map(|error| error.to_string()));
+        });
+    };
+    view! {
+        <button
+            type="button"
+            id="stop-job-button"
+            class="button danger"
+            disabled=move || is_stopping.get() || !tracking.is_running()
+            on:click=stop
+        >
+            "Stop Job"
+        </button>
+        {move || failure.get().map(|text| view! { <p class="failure" role="alert">{text}</p> })}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_progress_counts_what_is_done_and_what_runs() {
+        assert_eq!(describe(0, 1, 1), "0 of 1 task done, 1 running");
+        assert_eq!(describe(3, 2, 8), "3 of 8 tasks done, 2 running");
+        assert_eq!(describe(8, 0, 8), "8 of 8 tasks done");
+    }
+
+    #[test]
+    fn a_status_that_is_known_stays_known() {
+        assert_eq!(state_name(None, false), "…");
+        assert_eq!(state_name(None, true), "UNKNOWN");
+        assert_eq!(state_name(Some(JobStatus::Canceled), true), "CANCELED");
+    }
+}

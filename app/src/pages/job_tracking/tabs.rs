@@ -1,0 +1,207 @@
+//! `.tab-container`: what was said in the task of a work. Only the tab that is looked at is drawn.
+
+use leptos::ev::KeyboardEvent;
+use leptos::prelude::*;
+use web_sys::HtmlElement;
+use web_sys::wasm_bindgen::JsCast;
+use wire::{TaskId, WorkStatus};
+
+use super::Page;
+use crate::components::session_responses::SessionResponses;
+use crate::erase::Erase;
+use crate::state::feed::Feed;
+use crate::state::job::Work;
+
+/// The tabs of a work. A new run of it has new ones.
+#[component]
+pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
+    let look = move |look: fn(&Work<Feed>) -> usize| {
+        let work = page.tracking.map(|it| it.job.with(|job| job.work(work).map(look)));
+        work.flatten().unwrap_or_default()
+    };
+    let run =
+        Memo::new(move |_| page.tracking.and_then(|it| it.job.with(|job| job.work(work)?.task())));
+    let attempts = Memo::new(move |_| look(Work::attempts));
+    let chosen = RwSignal::new(0);
+    Effect::new(move |before: Option<Option<TaskId>>| {
+        let run = run.get();
+        if before.is_some_and(|before| before != run) {
+            chosen.set(0);
+        }
+        run
+    });
+    let press = move |event: KeyboardEvent| {
+        let next = neighbour(&event.key(), chosen.get_untracked(), attempts.get_untracked());
+        if let Some(next) = next {
+            event.prevent_default();
+            chosen.set(next);
+            focus(&tab_id(next));
+        }
+    };
+    let status = move || page.tracking.and_then(|it| it.work_status(work));
+    let elapsed = move || page.tracking.and_then(|it| it.work_elapsed(work));
+    view! {
+        <div class="tab-container">
+            <h2 class="tab-title">
+                {page.label(work)}
+                <span class="tab-state">{move || describe(status(), elapsed())}</span>
+            </h2>
+            <div class="tab-headers" role="tablist" aria-label="Sessions of the task" on:keydown=press>
+                <For
+                    each=move || 0..=attempts.get()
+                    key=|index| *index
+                    children=move |index| {
+                        let is_chosen = move || chosen.get() == index;
+                        let works = move || {
+                            run.track();
+                            tab(page, work, index).is_some_and(Feed::is_working)
+                        };
+                        view! {
+                            <button
+                                type="button"
+                                id=tab_id(index)
+                                class="tab-header-btn"
+                                class:working=works
+                                role="tab"
+                                aria-controls="tab-panel"
+                                aria-selected=move || is_chosen().to_string()
+                                tabindex=move || if is_chosen() { "0" } else { "-1" }
+                                on:click=move |_| chosen.set(index)
+                            >
+                                {tab_name(index)}
+                            </button>
+                        }
+                    }
+                />
+            </div>
+            <button
+                type="button"
+                class="button phone-back-btn"
+                on:click=move |_| {
+                    page.selected.set(None);
+                    focus_node(work);
+                }
+            >
+                "Back"
+            </button>
+            <div
+                id="tab-panel"
+                role="tabpanel"
+                aria-labelledby=move || tab_id(chosen.get())
+            >
+                {move || {
+                    run.track();
+                    match tab(page, work, chosen.get()) {
+                        Some(feed) => view! { <Said feed=feed /> }.erase(),
+                        None => view! { <p class="empty">{move || why_nothing(status())}</p> }.erase(),
+                    }
+                }}
+            </div>
+        </div>
+    }
+}
+
+/// What was said in a tab.
+#[component]
+fn Said(feed: Feed) -> impl IntoView {
+    let is_gone = Memo::new(move |_| !feed.is_working() && feed.blocks.with(Vec::is_empty));
+    view! {
+        {move || is_gone.get().then(|| view! { <p class="empty">{GONE}</p> })}
+        <SessionResponses feed=feed />
+    }
+}
+
+/// Said of what ended before the page came to read it.
+const GONE: &str =
+    "What was said here is not kept any longer. The server forgets it a minute after its end.";
+
+fn why_nothing(status: Option<WorkStatus>) -> &'static str {
+    match status {
+        None => "This task has not started.",
+        Some(WorkStatus::Running) => "Nothing was said yet.",
+        Some(_) => GONE,
+    }
+}
+
+/// What is said in a tab, if there is anything to say it.
+fn tab(page: Page, work: u32, index: usize) -> Option<Feed> {
+    page.tracking?.job.with_untracked(|job| job.work(work)?.tab(index).copied())
+}
+
+fn tab_name(index: usize) -> String {
+    match index {
+        0 => "Driving".to_owned(),
+        attempt => format!("Attempt #{attempt}"),
+    }
+}
+
+fn tab_id(index: usize) -> String {
+    format!("tab-{index}")
+}
+
+fn describe(status: Option<WorkStatus>, elapsed: Option<String>) -> String {
+    let status = match status {
+        None => return "not started".to_owned(),
+        Some(WorkStatus::Running) => "running",
+        Some(WorkStatus::Succeeded) => "succeeded",
+        Some(WorkStatus::Failed) => "failed",
+    };
+    elapsed.map_or_else(|| status.to_owned(), |elapsed| format!("{status}, {elapsed}"))
+}
+
+/// The tab that a key leads to; `last` is the last one.
+fn neighbour(key: &str, chosen: usize, last: usize) -> Option<usize> {
+    match key {
+        "ArrowRight" => Some(if chosen >= last { 0 } else { chosen + 1 }),
+        "ArrowLeft" => Some(chosen.checked_sub(1).unwrap_or(last)),
+        "Home" => Some(0),
+        "End" => Some(last),
+        _ => None,
+    }
+}
+
+fn focus(id: &str) {
+    if let Some(element) = document().get_element_by_id(id) {
+        // What can't take the focus leaves it where it is.
+        let _ = element.unchecked_into::<HtmlElement>().focus();
+    }
+}
+
+/// Whoever comes back is where they went from.
+fn focus_node(work: u32) {
+    let node = document().query_selector(&format!("[data-work-id=\"{work}\"]"));
+    if let Ok(Some(node)) = node {
+        // Not an HTML element, but it takes the focus in the same way.
+        let _ = node.unchecked_into::<HtmlElement>().focus();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_go_round() {
+        for (key, chosen, last, next) in [
+            ("ArrowRight", 0, 2, Some(1)),
+            ("ArrowRight", 2, 2, Some(0)),
+            ("ArrowLeft", 0, 2, Some(2)),
+            ("ArrowLeft", 1, 2, Some(0)),
+            ("ArrowLeft", 0, 0, Some(0)),
+            ("Home", 2, 2, Some(0)),
+            ("End", 0, 2, Some(2)),
+            ("Enter", 0, 2, None),
+        ] {
+            assert_eq!(neighbour(key, chosen, last), next, "{key} {chosen}");
+        }
+    }
+
+    #[test]
+    fn tabs_are_named_and_the_task_described() {
+        assert_eq!([0, 1, 12].map(tab_name), ["Driving", "Attempt #1", "Attempt #12"]);
+        let elapsed = Some("0:07".to_owned());
+        assert_eq!(describe(Some(WorkStatus::Running), elapsed), "running, 0:07");
+        assert_eq!(describe(Some(WorkStatus::Failed), None), "failed");
+        assert_eq!(describe(None, None), "not started");
+    }
+}

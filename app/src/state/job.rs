@@ -1,0 +1,434 @@
+//! Responses of a job, its tasks and their sessions → how each work stands, and what its tabs say.
+//!
+//! ```text
+//!   job ─ workStarted ─► task ─ taskSessionStarted ─► session     each adds to what is followed
+//!    │                    │                              │
+//!    └─► status, times    └─► tabs, decisions            └─► blocks in its tab
+//! ```
+//!
+//! Everything may come again from its beginning, and changes nothing then. A work that starts again
+//! begins anew: what was said in its run before is forgotten.
+
+mod time;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+use wire::{
+    ErrorName, JobId, JobResponse, JobStatus, JobStatusReply, LiveBatch, LiveId, LiveItem,
+    LiveReply, SessionId, SessionResponse, TaskId, TaskResponse, WorkStatus,
+};
+
+pub(crate) use time::{Millis, Span};
+
+/// More ids than this are asked for later.
+const MAX_IDS: usize = 500;
+
+/// Where what is said in a tab goes. Its sessions are numbered sources; so are the stretches of the
+/// task's decisions between them.
+pub(crate) trait Tab: Clone {
+    /// Nothing said yet; the task may be under way.
+    fn new(task_runs: bool) -> Self;
+    /// A session says more.
+    fn take_session(&self, source: usize, responses: Vec<SessionResponse>);
+    /// A session has ended.
+    fn end_session(&self, source: usize);
+    /// A session's history comes again from its beginning.
+    fn rewind_session(&self, source: usize);
+    /// The task says more.
+    fn take_task(&self, source: usize, id: TaskId, response: TaskResponse);
+    /// The task has ended.
+    fn end_task(&self);
+    /// The task's history comes again from its beginning.
+    fn rewind_task(&self);
+    /// Nobody will look at it any more.
+    fn forget(&self);
+}
+
+/// What is known of a run of a job.
+pub(crate) struct JobState<T> {
+    id: JobId,
+    /// How the job stands, once that is known.
+    pub(crate) status: Option<JobStatus>,
+    /// Of which job it is a run, once that is known.
+    pub(crate) name: Option<String>,
+    pub(crate) span: Span,
+    /// What broke.
+    pub(crate) errors: Vec<String>,
+    /// How many of them the history has come to.
+    errors_read: usize,
+    works: BTreeMap<u32, Work<T>>,
+    /// The works of the tasks that are followed and not of runs before.
+    tasks: HashMap<TaskId, u32>,
+    /// Where the sessions are heard.
+    sessions: HashMap<SessionId, (T, usize)>,
+    /// What was not read to its end.
+    open: Vec<LiveId>,
+    /// What comes of the job happened before: its times are those of the last status.
+    replays: bool,
+}
+
+/// A work, and its last run.
+pub(crate) struct Work<T> {
+    pub(crate) status: Option<WorkStatus>,
+    pub(crate) span: Span,
+    /// What the last status said of it.
+    known: Option<Known>,
+    run: Option<Run<T>>,
+    /// The runs before.
+    past: Vec<TaskId>,
+    /// What comes of it now is of a run before.
+    reads_past: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Known {
+    /// Which run, if it was under way.
+    task: Option<TaskId>,
+    span: Span,
+}
+
+/// What is said in a run of a work.
+struct Run<T> {
+    task: TaskId,
+    /// It said something already.
+    is_heard: bool,
+    driving: T,
+    /// How many driving sessions it had.
+    drivers: usize,
+    attempts: Vec<T>,
+    sessions: Vec<SessionId>,
+    /// Where the next decision stands in the driving tab: below the sessions before it.
+    source: usize,
+}
+
+impl<T> Default for Work<T> {
+    fn default() -> Self {
+        Self {
+            status: None,
+            span: Span::default(),
+            known: None,
+            run: None,
+            past: Vec::new(),
+            reads_past: false,
+        }
+    }
+}
+
+impl<T: Tab> JobState<T> {
+    /// Nothing known yet.
+    pub(crate) fn new(id: JobId) -> Self {
+        Self {
+            id,
+            status: None,
+            name: None,
+            span: Span::default(),
+            errors: Vec::new(),
+            errors_read: 0,
+            works: BTreeMap::new(),
+            tasks: HashMap::new(),
+            sessions: HashMap::new(),
+            open: vec![LiveId::Job(id)],
+            replays: true,
+        }
+    }
+
+    /// Where to ask for its status.
+    pub(crate) fn id(&self) -> JobId {
+        self.id
+    }
+
+    /// How a work stands, if it was ever started.
+    pub(crate) fn work(&self, id: u32) -> Option<&Work<T>> {
+        self.works.get(&id)
+    }
+
+    /// How many works have ended, and how many run.
+    pub(crate) fn progress(&self) -> (usize, usize) {
+        let started = self.works.values().filter(|work| work.status.is_some()).count();
+        let is_running = |work: &&Work<T>| work.status == Some(WorkStatus::Running);
+        let running = self.works.values().filter(is_running).count();
+        (started - running, running)
+    }
+
+    /// What to ask for next, one id a line; nothing once everything was read.
+    pub(crate) fn open_ids(&self) -> Option<String> {
+        let ids: Vec<String> = self.open.iter().take(MAX_IDS).map(ToString::to_string).collect();
+        (!ids.is_empty()).then(|| ids.join("\n"))
+    }
+
+    /// From here on everything that was not read to its end comes again.
+    pub(crate) fn rewind(&mut self) {
+        self.replays = true;
+        self.errors_read = 0;
+        for id in &self.open {
+            match id {
+                LiveId::Session(id) => {
+                    if let Some((tab, source)) = self.sessions.get(id) {
+                        tab.rewind_session(*source);
+                    }
+                }
+                LiveId::Task(id) => {
+                    let work = self.tasks.get(id).and_then(|work| self.works.get_mut(work));
+                    if let Some(run) = work.and_then(|work| work.run_of(*id)) {
+                        run.source = 0;
+                        run.driving.rewind_task();
+                    }
+                }
+                LiveId::Job(_) => {}
+            }
+        }
+    }
+
+    /// Takes in how the job stands, answered just now. `parse` reads the server's times.
+    pub(crate) fn take_status(
+        &mut self,
+        reply: JobStatusReply,
+        now: Millis,
+        parse: impl Fn(&str) -> Option<Millis>,
+    ) {
+        let server_now = parse(&reply.server_time).unwrap_or(now);
+        // The clock there and the one here need not agree.
+        let here = |time: &str| parse(time).map(|time| time + now - server_now);
+        let span = |start: &str, end: Option<String>| Span {
+            start: here(start),
+            end: end.as_deref().and_then(here),
+        };
+        self.status = Some(reply.status);
+        self.name = Some(reply.job_name);
+        self.span = span(&reply.start_time, reply.end_time);
+        for task in reply.tasks {
+            let work = self.works.entry(task.work_id_in_job).or_default();
+            work.status = Some(task.status);
+            work.span = span(&task.start_time, task.end_time);
+            work.known = Some(Known { task: task.task_id, span: work.span });
+        }
+    }
+
+    /// Takes in an answer. Says whether anything changed but the insides of tabs, or else which
+    /// error it brought that is not the end of something.
+    pub(crate) fn take(&mut self, batch: LiveBatch, now: Millis) -> Result<bool, ErrorName> {
+        let mut changed = false;
+        for item in batch.live {
+            changed |= !matches!(item, LiveItem::Session(_, LiveReply::Responses { .. }));
+            let id = item.id();
+            let error = match item {
+                LiveItem::Session(id, LiveReply::Responses { responses }) => {
+                    if let Some((tab, source)) = self.sessions.get(&id) {
+                        tab.take_session(*source, responses);
+                    }
+                    continue;
+                }
+                LiveItem::Task(id, LiveReply::Responses { responses }) => {
+                    self.take_task(id, responses);
+                    continue;
+                }
+                LiveItem::Job(_, LiveReply::Responses { responses }) => {
+                    self.take_job(responses, now);
+                    continue;
+                }
+                LiveItem::Session(_, LiveReply::Error(reply))
+                | LiveItem::Task(_, LiveReply::Error(reply))
+                | LiveItem::Job(_, LiveReply::Error(reply)) => reply.error,
+            };
+            if !is_end(error) {
+                return Err(error);
+            }
+            self.close(id);
+        }
+        Ok(changed)
+    }
+
+    fn take_job(&mut self, responses: Vec<JobResponse>, now: Millis) {
+        for response in responses {
+            match response {
+                JobResponse::WorkStarted { work_id, task_id } => {
+                    self.start_work(work_id, task_id, now);
+                }
+                JobResponse::WorkStopped { work_id, succeeded } => {
+                    self.stop_work(work_id, succeeded, now);
+                }
+                JobResponse::JobSucceeded => self.end(JobStatus::Succeeded, now),
+                JobResponse::JobFailed => self.end(JobStatus::Failed, now),
+                JobResponse::JobCanceled => self.end(JobStatus::Canceled, now),
+                JobResponse::Error { message } => {
+                    if self.errors_read == self.errors.len() {
+                        self.errors.push(message);
+                    }
+                    self.errors_read += 1;
+                }
+            }
+        }
+        if std::mem::take(&mut self.replays) {
+            for work in self.works.values_mut() {
+                work.doubt_start(now);
+            }
+        }
+    }
+
+    fn start_work(&mut self, work_id: u32, task: TaskId, now: Millis) {
+        let work = self.works.entry(work_id).or_default();
+        work.reads_past = work.past.contains(&task);
+        if work.reads_past {
+            return;
+        }
+        let known = work
+            .known
+            .filter(|known| self.replays && known.task.is_none_or(|running| running == task));
+        let start = known.and_then(|known| known.span.start).unwrap_or(now);
+        work.status = Some(WorkStatus::Running);
+        work.span = Span { start: Some(start), end: None };
+        if work.run_of(task).is_some() {
+            return;
+        }
+        let run = Run {
+            task,
+            is_heard: false,
+            driving: T::new(true),
+            drivers: 0,
+            attempts: Vec::new(),
+            sessions: Vec::new(),
+            source: 0,
+        };
+        if let Some(before) = work.run.replace(run) {
+            work.past.push(before.task);
+            self.forget(&before);
+        }
+        self.tasks.insert(task, work_id);
+        self.open.push(LiveId::Task(task));
+    }
+
+    /// What is under way in it is still read to its end, but goes nowhere.
+    fn forget(&mut self, run: &Run<T>) {
+        run.driving.forget();
+        run.attempts.iter().for_each(Tab::forget);
+        self.tasks.remove(&run.task);
+        self.sessions.retain(|id, _| !run.sessions.contains(id));
+        if !run.is_heard {
+            self.open.retain(|id| *id != LiveId::Task(run.task));
+        }
+    }
+
+    fn stop_work(&mut self, work_id: u32, succeeded: bool, now: Millis) {
+        let work = self.works.entry(work_id).or_default();
+        if work.reads_past {
+            return;
+        }
+        let known = work.known.filter(|_| self.replays);
+        work.span.end = known.and_then(|known| known.span.end).or(Some(now));
+        work.status = Some(if succeeded { WorkStatus::Succeeded } else { WorkStatus::Failed });
+        if let Some(run) = &work.run {
+            run.driving.end_task();
+        }
+    }
+
+    fn end(&mut self, status: JobStatus, now: Millis) {
+        self.status = Some(status);
+        self.span.end = self.span.end.or(Some(now));
+    }
+
+    fn take_task(&mut self, id: TaskId, responses: Vec<TaskResponse>) {
+        let work = self.tasks.get(&id).and_then(|work| self.works.get_mut(work));
+        let Some(run) = work.and_then(|work| work.run_of(id)) else { return };
+        run.is_heard = true;
+        for response in responses {
+            match response {
+                TaskResponse::TaskSessionStarted { session_id, is_driving } => {
+                    let voice = self.sessions.entry(session_id).or_insert_with(|| {
+                        self.open.push(LiveId::Session(session_id));
+                        run.sessions.push(session_id);
+                        run.open_session(is_driving)
+                    });
+                    if is_driving {
+                        run.source = voice.1 + 1;
+                    }
+                }
+                TaskResponse::TaskSessionStopped { session_id, .. } => {
+                    if let Some((tab, source)) = self.sessions.get(&session_id) {
+                        tab.end_session(*source);
+                    }
+                }
+                TaskResponse::TaskSucceeded | TaskResponse::TaskFailed => run.driving.end_task(),
+                said => run.driving.take_task(run.source, id, said),
+            }
+        }
+    }
+
+    /// Something was read to its end.
+    fn close(&mut self, id: LiveId) {
+        self.open.retain(|open| *open != id);
+        match id {
+            LiveId::Session(id) => {
+                if let Some((tab, source)) = self.sessions.get(&id) {
+                    tab.end_session(*source);
+                }
+            }
+            LiveId::Task(id) => {
+                let work = self.tasks.remove(&id).and_then(|work| self.works.get_mut(&work));
+                if let Some(run) = work.and_then(|work| work.run_of(id)) {
+                    run.driving.end_task();
+                }
+            }
+            LiveId::Job(_) => {}
+        }
+    }
+}
+
+impl<T: Tab> Work<T> {
+    /// Which run it is that is shown.
+    pub(crate) fn task(&self) -> Option<TaskId> {
+        self.run.as_ref().map(|run| run.task)
+    }
+
+    /// How many task sessions it had.
+    pub(crate) fn attempts(&self) -> usize {
+        self.run.as_ref().map_or(0, |run| run.attempts.len())
+    }
+
+    /// What is said in a tab: the driving one, then the attempts.
+    pub(crate) fn tab(&self, index: usize) -> Option<&T> {
+        let run = self.run.as_ref()?;
+        index.checked_sub(1).map_or(Some(&run.driving), |attempt| run.attempts.get(attempt))
+    }
+
+    fn run_of(&mut self, task: TaskId) -> Option<&mut Run<T>> {
+        self.run.as_mut().filter(|run| run.task == task)
+    }
+
+    /// The status knew the end of a run, but this one goes on: so it began since.
+    fn doubt_start(&mut self, now: Millis) {
+        let has_ended = self.known.is_some_and(|known| known.span.end.is_some());
+        if self.status == Some(WorkStatus::Running) && has_ended {
+            self.span.start = Some(now);
+        }
+    }
+}
+
+impl<T: Tab> Run<T> {
+    /// Where a new session is heard.
+    fn open_session(&mut self, is_driving: bool) -> (T, usize) {
+        if is_driving {
+            self.drivers += 1;
+            (self.driving.clone(), 2 * self.drivers - 1)
+        } else {
+            let tab = T::new(false);
+            self.attempts.push(tab.clone());
+            (tab, 0)
+        }
+    }
+}
+
+fn is_end(error: ErrorName) -> bool {
+    use ErrorName as E;
+    matches!(
+        error,
+        E::SessionClosed
+            | E::SessionNotFound
+            | E::TaskClosed
+            | E::TaskNotFound
+            | E::JobsClosed
+            | E::JobNotFound
+    )
+}

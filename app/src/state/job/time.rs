@@ -1,0 +1,49 @@
+//! For how long something has been under way.
+
+/// Milliseconds on the clock of the browser.
+pub(crate) type Millis = i64;
+
+/// From when to when.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: Option<Millis>,
+    pub(crate) end: Option<Millis>,
+}
+
+impl Span {
+    /// How long it took, or has taken by now, as `0:07` or `1:02:03`. `now` is asked only if it has
+    /// not ended.
+    pub(crate) fn elapsed(self, now: impl FnOnce() -> Millis) -> Option<String> {
+        let start = self.start?;
+        let seconds = (self.end.unwrap_or_else(now) - start).max(0) / 1000;
+        let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+        Some(match hours {
+            0 => format!("{minutes}:{seconds:02}"),
+            hours => format!("{hours}:{minutes:02}:{seconds:02}"),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_goes_on_is_measured_by_now() {
+        let never = || panic!("it has ended");
+        assert_eq!(Span::default().elapsed(|| 5), None);
+        for (end, now, text) in [
+            (Some(1_000), 0, "0:00"),
+            (Some(8_999), 0, "0:07"),
+            (None, 62_000, "1:01"),
+            (None, 3_724_000, "1:02:03"),
+            (None, 86_401_000, "24:00:00"),
+            // The clock was set back.
+            (None, 500, "0:00"),
+        ] {
+            let span = Span { start: Some(1_000), end };
+            let elapsed = if end.is_some() { span.elapsed(never) } else { span.elapsed(|| now) };
+            assert_eq!(elapsed.as_deref(), Some(text));
+        }
+    }
+}

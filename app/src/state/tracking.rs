@@ -1,0 +1,160 @@
+//! A job that is followed, as signals: what it and everything in it said, and what time it is.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use leptos::prelude::*;
+use web_sys::js_sys::Date;
+use wire::{ErrorName, JobId, JobStatus, JobStatusReply, LiveBatch, WorkStatus};
+
+use super::feed::Feed;
+use super::job::{JobState, Millis, Span};
+use crate::api::{self, ApiError};
+use crate::poll::{self, Connection, Next, Source};
+
+/// What a page knows of a run of a job.
+#[derive(Clone, Copy)]
+pub(crate) struct Tracking {
+    /// Whoever looks hears of all but the insides of tabs.
+    pub(crate) job: RwSignal<JobState<Feed>>,
+    pub(crate) connection: RwSignal<Connection>,
+    /// On the clock of the browser; moves on while something runs.
+    now: RwSignal<Millis>,
+}
+
+impl Tracking {
+    /// Follows a run until everything in it was read or the calling component is gone.
+    pub(crate) fn new(id: JobId) -> Self {
+        let job = RwSignal::new(JobState::new(id));
+        let connection = RwSignal::new(Connection::Connecting);
+        let tracking = Self { job, connection, now: RwSignal::new(0) };
+        let owner = Owner::current().unwrap_or_default();
+        // Effects run in the browser only.
+        Effect::new(move |_| {
+            poll::follow_source(Rc::new(Tracker { tracking, owner: owner.clone() }));
+        });
+        let runs = Memo::new(move |_| tracking.is_running());
+        Effect::new(move |_| {
+            if runs.get() {
+                let tick = move || tracking.now.set(read_clock());
+                if let Ok(interval) = set_interval_with_handle(tick, Duration::from_secs(1)) {
+                    on_cleanup(move || interval.clear());
+                }
+            }
+        });
+        tracking
+    }
+
+    /// The job is under way, as far as is known.
+    pub(crate) fn is_running(self) -> bool {
+        self.connection.with(|connection| *connection != Connection::NotFound)
+            && self.job.with(|job| job.status == Some(JobStatus::Running))
+    }
+
+    /// How a work stands, if it was ever started.
+    pub(crate) fn work_status(self, work: u32) -> Option<WorkStatus> {
+        self.job.with(|job| job.work(work)?.status)
+    }
+
+    /// For how long a work has been under way, or was.
+    pub(crate) fn work_elapsed(self, work: u32) -> Option<String> {
+        self.elapsed(self.job.with(|job| job.work(work).map(|work| work.span))?)
+    }
+
+    /// For how long the job has been under way, or was.
+    pub(crate) fn job_elapsed(self) -> Option<String> {
+        self.elapsed(self.job.with(|job| job.span))
+    }
+
+    fn elapsed(self, span: Span) -> Option<String> {
+        span.elapsed(|| self.now.get())
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "whole milliseconds")]
+fn read_clock() -> Millis {
+    Date::now() as Millis
+}
+
+/// A time of the server.
+#[expect(clippy::cast_possible_truncation, reason = "whole milliseconds")]
+fn read_time(text: &str) -> Option<Millis> {
+    let time = Date::parse(text);
+    (!time.is_nan()).then_some(time as Millis)
+}
+
+/// What the loop sees of it.
+struct Tracker {
+    tracking: Tracking,
+    /// Of the signals of tabs.
+    owner: Owner,
+}
+
+impl Source for Tracker {
+    fn preface(&self) -> Option<String> {
+        let id = self.tracking.job.with_untracked(JobState::id);
+        Some(api::job_status_path(id))
+    }
+
+    fn take_preface(&self, answer: &str) -> Next {
+        match api::accept::<JobStatusReply>(answer) {
+            Ok(reply) => {
+                let now = read_clock();
+                self.tracking.now.set(now);
+                self.tracking.job.update(|job| job.take_status(reply, now, read_time));
+                Next::Continue
+            }
+            Err(ApiError::Domain {
+                name: ErrorName::JobNotFound | ErrorName::EntryNotInstalled,
+                ..
+            }) => Next::End(Connection::NotFound),
+            Err(error) => Next::Retry(error),
+        }
+    }
+
+    fn rewind(&self) {
+        self.tracking.job.update_untracked(JobState::rewind);
+    }
+
+    fn call(&self) -> (String, Option<String>) {
+        let ids = self.tracking.job.with_untracked(JobState::open_ids);
+        ("/api/copilot/live".to_owned(), Some(ids.unwrap_or_default()))
+    }
+
+    fn take(&self, answer: &str) -> Next {
+        // Errors are short: only they are read twice.
+        let batch = api::parse(answer).or_else(|_| api::accept::<LiveBatch>(answer));
+        let batch = match batch {
+            Ok(batch) => batch,
+            Err(ApiError::Domain { name: ErrorName::HttpRequestTimeout, .. }) => {
+                return Next::Continue;
+            }
+            Err(error) => return Next::Retry(error),
+        };
+        let now = read_clock();
+        let Tracking { job, .. } = self.tracking;
+        let taken = self.owner.with(|| job.try_update_untracked(|job| job.take(batch, now)));
+        match taken {
+            Some(Err(error)) => {
+                job.notify();
+                return Next::Retry(error.into());
+            }
+            Some(Ok(true)) => {
+                self.tracking.now.set(now);
+                job.notify();
+            }
+            _ => {}
+        }
+        match job.with_untracked(JobState::open_ids) {
+            Some(_) => Next::Continue,
+            None => Next::End(Connection::Ended),
+        }
+    }
+
+    fn tell(&self, connection: Connection) {
+        let told = self.tracking.connection;
+        if told.with_untracked(|told| *told != connection) {
+            told.set(connection);
+        }
+    }
+}

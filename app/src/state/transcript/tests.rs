@@ -1,0 +1,262 @@
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use wire::{ToolError, ToolResult};
+
+use super::*;
+
+type Cell = Rc<RefCell<Block>>;
+
+impl BlockCell for Cell {
+    fn new(block: Block) -> Self {
+        Rc::new(RefCell::new(block))
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Block)) {
+        change(&mut self.borrow_mut());
+    }
+}
+
+fn text(text: &str) -> String {
+    text.to_owned()
+}
+
+fn shown(transcript: &Transcript<Cell>) -> Vec<(String, String)> {
+    let blocks = transcript.blocks().iter();
+    blocks
+        .map(|((_, kind, _), block)| (block.borrow().header(*kind), block.borrow().body.clone()))
+        .collect()
+}
+
+fn history() -> Vec<SessionResponse> {
+    use SessionResponse as R;
+    vec![
+        R::UserPrompt { prompt: text("hello") },
+        R::AgentStart { turn_id: text("1") },
+        R::StartReasoning { reasoning_id: text("r") },
+        R::Reasoning { reasoning_id: text("r"), delta: text("hm") },
+        R::StartMessage { message_id: text("m") },
+        R::Message { message_id: text("m"), delta: text("Hel") },
+        R::EndReasoning { reasoning_id: text("r"), complete_content: text("hm") },
+        R::Message { message_id: text("m"), delta: text("lo") },
+        R::EndMessage { message_id: text("m"), complete_content: text("Hello") },
+        R::AgentEnd { turn_id: text("1") },
+        R::Error { message: text("boom") },
+        R::Idle,
+    ]
+}
+
+#[test]
+fn blocks_stand_in_the_order_in_which_they_opened() {
+    let mut transcript = Transcript::default();
+    for response in history() {
+        transcript.apply(0, response);
+    }
+    let expected =
+        [("User", "hello"), ("Reasoning", "hm"), ("Message", "Hello"), ("Message (Error)", "boom")];
+    assert_eq!(shown(&transcript), expected.map(|(header, body)| (text(header), text(body))));
+}
+
+#[test]
+fn several_blocks_receive_at_once() {
+    let mut transcript = Transcript::default();
+    for response in history().into_iter().take(6) {
+        transcript.apply(0, response);
+    }
+    let expected =
+        [("User", "hello"), ("Reasoning [receiving...]", "hm"), ("Message [receiving...]", "Hel")];
+    assert_eq!(shown(&transcript), expected.map(|(header, body)| (text(header), text(body))));
+}
+
+#[test]
+fn the_same_history_again_changes_nothing_wherever_it_was_cut() {
+    let mut whole = Transcript::default();
+    for response in history() {
+        whole.apply(0, response);
+    }
+    for cut in 0..=history().len() {
+        let mut transcript = Transcript::default();
+        for response in history().into_iter().take(cut) {
+            transcript.apply(0, response);
+        }
+        transcript.rewind(0);
+        for response in history() {
+            transcript.apply(0, response);
+        }
+        assert_eq!(shown(&transcript), shown(&whole), "cut after {cut}");
+    }
+}
+
+#[test]
+fn tools_show_arguments_output_and_what_came_of_them() {
+    use SessionResponse as R;
+    let start = |id: &str, arguments: &str| R::StartToolExecution {
+        tool_call_id: text(id),
+        parent_tool_call_id: None,
+        tool_name: text("build"),
+        tool_arguments: text(arguments),
+    };
+    let mut transcript = Transcript::default();
+    for response in [
+        start("1", "{}"),
+        R::ToolExecution { tool_call_id: text("1"), delta: text("compiling") },
+        R::EndToolExecution {
+            tool_call_id: text("1"),
+            result: Some(ToolResult {
+                content: text("ok"),
+                detailed_content: Some(text("3 files")),
+            }),
+            error: None,
+        },
+        start("2", ""),
+        R::EndToolExecution {
+            tool_call_id: text("2"),
+            result: None,
+            error: Some(ToolError { message: text("denied"), code: None }),
+        },
+    ] {
+        transcript.apply(0, response);
+    }
+    let expected = [
+        ("Tool (build)", "{}\ncompiling\nResult: ok\nDetails: 3 files"),
+        ("Tool (build)", "Error: denied"),
+    ];
+    assert_eq!(shown(&transcript), expected.map(|(header, body)| (text(header), text(body))));
+}
+
+#[test]
+fn an_end_without_a_start_still_shows() {
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    let end = SessionResponse::EndMessage { message_id: text("m"), complete_content: text("x") };
+    assert_eq!(transcript.apply(0, end), Changes { opened: true, working: None });
+    assert_eq!(shown(&transcript), [(text("Message"), text("x"))]);
+}
+
+#[test]
+fn the_agent_works_from_the_prompt_until_it_is_idle() {
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    let working: Vec<_> =
+        history().into_iter().filter_map(|one| transcript.apply(0, one).working).collect();
+    assert_eq!(working, [true, true, false]);
+}
+
+#[test]
+fn prompts_of_the_task_engine_are_titled() {
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    transcript.apply(0, SessionResponse::GeneratedUserPrompt { prompt: text("do it") });
+    assert_eq!(shown(&transcript), [(text("User (Task)"), text("do it"))]);
+}
+
+fn decisions() -> Vec<TaskResponse> {
+    vec![
+        TaskResponse::TaskDecision { reason: text("[CRITERIA] not met") },
+        TaskResponse::TaskDecision { reason: text("[TASK FAILED] so be it") },
+        TaskResponse::Error { message: text("boom") },
+        TaskResponse::TaskFailed,
+    ]
+}
+
+fn task(number: u128) -> TaskId {
+    format!("task-00000000-0000-4000-8000-{number:012x}").parse().expect("id")
+}
+
+#[test]
+fn decisions_stand_where_they_arrived_and_the_end_of_the_task_is_told() {
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    let prompt = |prompt: &str| SessionResponse::GeneratedUserPrompt { prompt: text(prompt) };
+    let mut decisions = decisions().into_iter();
+    let mut decide = |transcript: &mut Transcript<Cell>| {
+        let response = decisions.next().expect("decision");
+        transcript.apply_task(0, task(1), response)
+    };
+    transcript.apply(0, prompt("do it"));
+    assert_eq!(decide(&mut transcript), Changes { opened: true, working: None });
+    transcript.apply(0, prompt("again"));
+    assert_eq!(decide(&mut transcript), Changes { opened: true, working: None });
+    assert_eq!(decide(&mut transcript), Changes { opened: true, working: None });
+    assert_eq!(decide(&mut transcript), Changes { opened: false, working: Some(false) });
+    let expected = [
+        ("User (Task)", "do it"),
+        ("User (TaskDecision)", "[CRITERIA] not met"),
+        ("User (Task)", "again"),
+        ("User (TaskDecision)", "[TASK FAILED] so be it"),
+        ("Message (TaskError)", "boom"),
+    ];
+    assert_eq!(shown(&transcript), expected.map(|(header, body)| (text(header), text(body))));
+    assert!(transcript.blocks().iter().all(|(_, block)| block.borrow().completed));
+}
+
+#[test]
+fn either_history_again_changes_nothing_of_the_other_nor_of_tasks_before() {
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    let read_session = |transcript: &mut Transcript<Cell>| {
+        transcript.rewind(0);
+        for response in history() {
+            transcript.apply(0, response);
+        }
+    };
+    let read_task = |transcript: &mut Transcript<Cell>, id| {
+        transcript.rewind_task();
+        for response in decisions() {
+            transcript.apply_task(0, id, response);
+        }
+    };
+    read_session(&mut transcript);
+    read_task(&mut transcript, task(1));
+    read_task(&mut transcript, task(2));
+    let before = shown(&transcript);
+    assert_eq!(before.len(), 4 + 3 + 3);
+    read_task(&mut transcript, task(2));
+    read_session(&mut transcript);
+    assert_eq!(shown(&transcript), before);
+}
+
+#[test]
+fn sessions_in_one_transcript_stay_apart_and_in_their_order() {
+    let read = |transcript: &mut Transcript<Cell>, source| {
+        transcript.rewind(source);
+        for response in history() {
+            transcript.apply(source, response);
+        }
+    };
+    let decide = |transcript: &mut Transcript<Cell>, source, reason: &str| {
+        let decision = TaskResponse::TaskDecision { reason: text(reason) };
+        transcript.apply_task(source, task(1), decision);
+    };
+    let expected = || {
+        let session = ["hello", "hm", "Hello", "boom"];
+        let order = [&["begin"][..], &session, &["then"], &session, &["end"]].concat();
+        order.into_iter().map(text).collect::<Vec<_>>()
+    };
+    let bodies = |transcript: &Transcript<Cell>| {
+        shown(transcript).into_iter().map(|(_, body)| body).collect::<Vec<_>>()
+    };
+
+    // As it happens, and as somebody reads it who comes late; then everything once more.
+    let mut live = Transcript::default();
+    decide(&mut live, 0, "begin");
+    read(&mut live, 1);
+    decide(&mut live, 2, "then");
+    read(&mut live, 3);
+    decide(&mut live, 4, "end");
+    assert_eq!(bodies(&live), expected());
+    let mut late = Transcript::default();
+    for _ in 0..2 {
+        late.rewind_task();
+        for (source, reason) in [(0, "begin"), (2, "then"), (4, "end")] {
+            decide(&mut late, source, reason);
+        }
+        read(&mut late, 3);
+        read(&mut late, 1);
+        assert_eq!(bodies(&late), expected());
+    }
+}
+
+#[test]
+fn the_transcript_works_while_one_of_its_sessions_does() {
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    assert!(transcript.set_working(1, true));
+    assert!(transcript.set_working(3, true));
+    assert!(transcript.set_working(1, false));
+    assert!(!transcript.set_working(3, false));
+}
