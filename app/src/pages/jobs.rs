@@ -28,10 +28,8 @@ pub(crate) fn jobs_url(folder: &str) -> String {
 pub(crate) fn tracking_url(job_name: &str, id: Option<JobId>) -> String {
     let mut query = ParamsMap::new();
     query.insert("jobName", job_name.to_owned());
-    if let Some(id) = id {
-        query.insert("jobId", id.to_string());
-    }
-    format!("/jobTracking.html{}", query.to_query_string())
+    let id = id.map(|id| format!("&jobId={id}")).unwrap_or_default();
+    format!("/jobTracking.html{}{id}", query.to_query_string())
 }
 
 /// The page. Without a folder there is nothing to choose a job for: back to the start.

@@ -28,6 +28,8 @@ const ONLY: usize = 0;
 #[derive(Clone, Copy)]
 pub(crate) struct Feed {
     transcript: StoredValue<Transcript<ArcRwSignal<Block>>>,
+    /// The end of the task, which came before the end of its last turn.
+    early_end: StoredValue<Vec<(TaskId, TaskResponse)>>,
     /// The blocks in their order.
     pub(crate) blocks: RwSignal<Vec<BlockEntry>>,
     /// The agent is at work on a prompt.
@@ -47,6 +49,7 @@ impl Feed {
     pub(crate) fn new(task_runs: bool) -> Self {
         Self {
             transcript: StoredValue::new(Transcript::default()),
+            early_end: StoredValue::new(Vec::new()),
             blocks: RwSignal::new(Vec::new()),
             session_works: RwSignal::new(false),
             task_runs: RwSignal::new(task_runs),
@@ -90,7 +93,10 @@ impl Feed {
 
     fn hear_task(self, id: TaskId, event: Event<TaskResponse>) {
         match event {
-            Event::Rewind => self.rewind_task(),
+            Event::Rewind => {
+                self.early_end.set_value(Vec::new());
+                self.rewind_task();
+            }
             Event::Connection(connection) => {
                 if matches!(connection, Connection::Ended | Connection::NotFound) {
                     self.end_task();
@@ -104,13 +110,33 @@ impl Feed {
                 }
             }
             Event::Responses(responses) => {
-                let working = self.apply(responses, |transcript, response| {
-                    transcript.apply_task(ONLY, id, response)
-                });
-                if let Some(working) = working {
-                    self.task_runs.set(working);
+                // The two streams come by separate calls. What is decided in the end is said after
+                // the last turn, so it waits for that; before the end, nobody waits.
+                let early = responses.iter().any(is_end) && self.session_works.get_untracked();
+                let responses = responses.into_iter().map(|response| (id, response));
+                if early {
+                    self.early_end.update_value(|held| held.extend(responses));
+                } else {
+                    self.hear_decisions(responses.collect());
                 }
             }
+        }
+    }
+
+    fn hear_decisions(self, responses: Vec<(TaskId, TaskResponse)>) {
+        let working = self.apply(responses, |transcript, (id, response)| {
+            transcript.apply_task(ONLY, id, response)
+        });
+        if let Some(working) = working {
+            self.task_runs.set(working);
+        }
+    }
+
+    /// The last turn is over: what came before its end can be said now.
+    fn hear_early_end(self) {
+        let held = self.early_end.try_update_value(std::mem::take).unwrap_or_default();
+        if !held.is_empty() {
+            self.hear_decisions(held);
         }
     }
 
@@ -137,8 +163,16 @@ impl Feed {
 
     fn set_working(self, source: usize, works: bool) {
         let works = self.transcript.try_update_value(|all| all.set_working(source, works));
-        self.session_works.set(works.unwrap_or_default());
+        let works = works.unwrap_or_default();
+        self.session_works.set(works);
+        if !works {
+            self.hear_early_end();
+        }
     }
+}
+
+fn is_end(response: &TaskResponse) -> bool {
+    matches!(response, TaskResponse::TaskSucceeded | TaskResponse::TaskFailed)
 }
 
 impl Tab for Feed {
@@ -179,5 +213,49 @@ impl Tab for Feed {
     fn forget(&self) {
         self.transcript.set_value(Transcript::default());
         self.blocks.set(Vec::new());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_task_is_said_after_its_last_turn_whatever_comes_first() {
+        let owner = Owner::new();
+        owner.set();
+        let id: TaskId = "task-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11".parse().expect("an id");
+        let turn = || {
+            vec![
+                SessionResponse::StartMessage { message_id: "m".to_owned() },
+                SessionResponse::EndMessage {
+                    message_id: "m".to_owned(),
+                    complete_content: "done".to_owned(),
+                },
+                SessionResponse::Idle,
+            ]
+        };
+        let decided = || {
+            let reason = "[TASK SUCCEEDED] the task succeeded".to_owned();
+            vec![TaskResponse::TaskDecision { reason }, TaskResponse::TaskSucceeded]
+        };
+        for early in [false, true] {
+            let feed = Feed::new(true);
+            let prompt = SessionResponse::GeneratedUserPrompt { prompt: "do it".to_owned() };
+            feed.hear(Event::Responses(vec![prompt]));
+            if early {
+                feed.hear_task(id, Event::Responses(decided()));
+                assert!(feed.task_runs.get_untracked(), "its last turn still runs");
+            }
+            feed.hear(Event::Responses(turn()));
+            if !early {
+                feed.hear_task(id, Event::Responses(decided()));
+            }
+            let blocks = feed.blocks.get_untracked();
+            let blocks: Vec<_> = blocks.iter().map(|(_, block)| block.get_untracked()).collect();
+            let texts: Vec<_> = blocks.iter().map(|block| block.body.as_str()).collect();
+            assert_eq!(texts, ["do it", "done", "[TASK SUCCEEDED] the task succeeded"]);
+            assert!(!untrack(|| feed.is_working()));
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::poll::Connection;
 use crate::state::feed::Feed;
 
 /// Why a task is not started. The only problem that typing solves.
-const INPUT_MISSING: &str = "This task needs input: say here what it is about.";
+const INPUT_MISSING: &str = "This task needs input.";
 
 /// What the user is about to send, and where it goes.
 #[derive(Clone, Copy)]
