@@ -11,6 +11,7 @@
 
 mod command_line;
 mod file;
+mod providers;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
@@ -18,6 +19,7 @@ use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use engine::agent::openai::ProviderSettings;
 use serde::Deserialize;
 
 use crate::security::access::AccessKey;
@@ -77,6 +79,8 @@ pub struct Settings {
     pub simulated_first_ms: u64,
     /// How long the simulated models wait between deltas.
     pub simulated_delta_ms: u64,
+    /// Who else runs models, in the order of preference.
+    pub providers: Vec<ProviderSettings>,
     /// How log lines look.
     pub log_format: LogFormat,
 }
@@ -160,6 +164,8 @@ fn settle(
     let access_key_generated = given_key.is_none() && !host.is_loopback();
     let access_key = given_key.or_else(|| access_key_generated.then(AccessKey::generate));
 
+    let providers = providers::settle(&file, working_directory)?;
+
     let test_folder = match line.test_folder.or(file.test_folder) {
         Some(folder) => working_directory.join(folder),
         None => working_directory.join("tests"),
@@ -192,6 +198,7 @@ fn settle(
             .simulated_delta_ms
             .or(file.simulated_delta_ms)
             .unwrap_or(DEFAULT_SIMULATED_DELTA_MS),
+        providers,
         log_format: line.log_format.or(file.log_format).unwrap_or_default(),
     })
 }

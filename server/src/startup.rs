@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::agent::openai::OpenAi;
 use engine::agent::simulated::{Simulated, SimulatedSettings};
 use engine::agent::{AgentBackend, Catalog};
 use engine::entry::{EntryStore, InstallError};
@@ -146,7 +147,11 @@ fn start_sessions(
     });
     let sessions =
         SessionSettings { max_sessions: settings.max_sessions, ..SessionSettings::new(repo_root) };
-    let catalog = Catalog::new([Arc::new(simulated) as Arc<dyn AgentBackend>]);
+    let mut backends: Vec<Arc<dyn AgentBackend>> = vec![Arc::new(simulated)];
+    for provider in &settings.providers {
+        backends.push(Arc::new(OpenAi::new(provider.clone())));
+    }
+    let catalog = Catalog::new(backends);
     SessionManager::new(catalog, sessions, live, lifecycle.clone())
 }
 

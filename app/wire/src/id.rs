@@ -91,6 +91,11 @@ prefixed_id!(
     JobId,
     "job-"
 );
+prefixed_id!(
+    /// Names one question of a tool: may I?
+    PermissionId,
+    "permission-"
+);
 
 /// Only the one spelling that [`fmt::Display`] gives: two spellings would be two readers' keys
 /// for one thing.

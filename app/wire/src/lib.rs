@@ -17,7 +17,7 @@ mod session;
 mod session_list;
 mod task;
 
-pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, SessionId, TaskId};
+pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, PermissionId, SessionId, TaskId};
 pub use job::{
     JobFacts, JobInfo, JobList, JobResponse, JobStarted, JobStatus, JobStatusReply, JobTask, Jobs,
     RunningJobs, WorkStatus,

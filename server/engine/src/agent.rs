@@ -14,6 +14,7 @@
 mod catalog;
 mod tools;
 
+pub mod openai;
 pub mod simulated;
 
 use std::fmt;
@@ -25,8 +26,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use wire::{ModelInfo, ToolError, ToolResult};
 
-pub use catalog::Catalog;
-pub use tools::{DuplicateTool, Tool, ToolCall, ToolHandler, ToolSet};
+pub use catalog::{Catalog, Found};
+pub use tools::{DuplicateTool, Tool, ToolCall, ToolHandler, ToolOutput, ToolSet};
 
 /// A provider of models.
 #[async_trait]
@@ -160,6 +161,19 @@ pub enum AgentEvent {
         call_id: String,
         /// What came of it.
         outcome: Result<ToolResult, ToolError>,
+    },
+    /// What a request to the model took, in tokens.
+    Usage {
+        /// As the provider calls it.
+        model: String,
+        /// All that the model read.
+        input: u64,
+        /// All that the model wrote, reasoning included.
+        output: u64,
+        /// What of the input was remembered by the provider, and so is cheaper.
+        cached: u64,
+        /// What of the output was reasoning.
+        reasoning: u64,
     },
     /// Something went wrong; the conversation goes on.
     Error {

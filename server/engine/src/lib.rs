@@ -1,4 +1,4 @@
-//! The domain: sessions, tasks and jobs. Knows nothing of HTTP or pages.
+//! The domain: sessions, tasks and jobs. Serves no HTTP and knows no pages.
 //!
 //! - [`live`]: the responses of a session, task or job, and those who read them.
 //! - [`agent`]: what runs a model, and the models that are always there.
@@ -7,6 +7,8 @@
 //! - [`task`]: a prompt with conditions, in sessions of its own or a borrowed one.
 //! - [`job`]: trees of tasks that run as one.
 //! - [`lifecycle`]: who owns the futures in the background.
+//! - [`permission`]: who may let a tool act.
+//! - [`tools`]: what a model can do in a folder, and no further.
 //! - [`workspace`]: which folder the portal works in.
 
 pub mod agent;
@@ -14,6 +16,8 @@ pub mod entry;
 pub mod job;
 pub mod lifecycle;
 pub mod live;
+pub mod permission;
 pub mod session;
 pub mod task;
+pub mod tools;
 pub mod workspace;

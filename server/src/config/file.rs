@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::providers::ProviderTable;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
 
 /// What the file says; all of it may be absent.
@@ -28,6 +29,7 @@ pub(super) struct ConfigFile {
     pub(super) test: bool,
     pub(super) test_folder: Option<PathBuf>,
     pub(super) log_format: Option<LogFormat>,
+    pub(super) providers: Vec<ProviderTable>,
 }
 
 /// The file's shape.
@@ -37,6 +39,7 @@ struct Document {
     server: ServerTable,
     simulated: SimulatedTable,
     log: LogTable,
+    providers: Vec<ProviderTable>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -89,7 +92,7 @@ impl ConfigFile {
     }
 
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let Document { server, simulated, log } =
+        let Document { server, simulated, log, providers } =
             toml::from_str(&text).map_err(|error| ConfigError::File {
                 file: path.clone(),
                 line: error.span().map(|span| line_of(&text, &span)),
@@ -112,6 +115,7 @@ impl ConfigFile {
             test: server.test,
             test_folder: server.test_folder,
             log_format: log.format,
+            providers,
         })
     }
 

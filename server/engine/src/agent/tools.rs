@@ -20,6 +20,44 @@ pub struct ToolCall {
 pub trait ToolHandler: Send + Sync + 'static {
     /// Runs the tool. Dropped if the turn is aborted.
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError>;
+
+    /// Runs the tool and reports its output as it comes, if it has any before its end.
+    async fn call_with_output(
+        &self,
+        call: ToolCall,
+        _output: &ToolOutput,
+    ) -> Result<ToolResult, ToolError> {
+        self.call(call).await
+    }
+}
+
+/// Where a running tool reports its output.
+#[derive(Clone)]
+pub struct ToolOutput(Arc<dyn Fn(&str) + Send + Sync>);
+
+impl ToolOutput {
+    /// Reports to a function, which must not block.
+    pub fn new(report: impl Fn(&str) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    /// Reports what is new.
+    pub fn emit(&self, delta: &str) {
+        (self.0)(delta);
+    }
+}
+
+impl Default for ToolOutput {
+    /// Reports to nobody.
+    fn default() -> Self {
+        Self::new(|_| {})
+    }
+}
+
+impl fmt::Debug for ToolOutput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ToolOutput")
+    }
 }
 
 /// A tool that a model may call.
@@ -100,8 +138,18 @@ impl ToolSet {
 
     /// Calls a tool; one that does not exist fails as a tool does, for the model to read.
     pub async fn call(&self, name: &str, call: ToolCall) -> Result<ToolResult, ToolError> {
+        self.call_with_output(name, call, &ToolOutput::default()).await
+    }
+
+    /// The same, with the tool's output as it comes.
+    pub async fn call_with_output(
+        &self,
+        name: &str,
+        call: ToolCall,
+        output: &ToolOutput,
+    ) -> Result<ToolResult, ToolError> {
         match self.get(name) {
-            Some(tool) => tool.handler.call(call).await,
+            Some(tool) => tool.handler.call_with_output(call, output).await,
             None => Err(ToolError {
                 message: format!("unknown tool: `{name}`"),
                 code: Some("unknown_tool".to_owned()),

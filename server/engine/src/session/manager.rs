@@ -89,8 +89,8 @@ impl SessionManager {
         model_id: &str,
         working_directory: &str,
     ) -> Result<SessionId, StartError> {
-        let backend = self.catalog.find(model_id).await;
-        let backend = backend.ok_or_else(|| StartError::ModelIdNotFound(model_id.to_owned()))?;
+        let found = self.catalog.find(model_id).await;
+        let found = found.ok_or_else(|| StartError::ModelIdNotFound(model_id.to_owned()))?;
         let working_directory = self.check_directory(working_directory).await?;
         let place = Arc::clone(&self.places)
             .try_acquire_owned()
@@ -98,9 +98,10 @@ impl SessionManager {
         let log = self.live.prepare();
         let stream = Arc::new(Stream::new(log.clone()));
         let reports = stream.clone();
-        let agent = backend
+        let agent = found
+            .backend
             .start_session(AgentSettings {
-                model: model_id.to_owned(),
+                model: found.model_id,
                 working_directory: working_directory.clone(),
                 tools: self.tools.clone(),
                 events: AgentEvents::new(move |event| reports.report(event)),

@@ -168,6 +168,8 @@ impl Stream {
                     self.close_tool(state, tool, outcome);
                 }
             }
+            // No reader wants it yet.
+            AgentEvent::Usage { .. } => {}
             AgentEvent::Error { message } => {
                 self.error(&message);
                 state.failure.get_or_insert(message);

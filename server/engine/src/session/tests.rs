@@ -2,6 +2,7 @@
 
 mod ending;
 mod ordering;
+mod provider;
 mod rules;
 
 use std::sync::Arc;

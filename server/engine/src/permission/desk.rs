@@ -1,0 +1,227 @@
+//! The questions of one session that wait for people, and their answers.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::sync::oneshot;
+use wire::PermissionId;
+
+use super::{Denied, PermissionDecision, PermissionHandler, PermissionKind, PermissionRequest};
+
+/// A question that waits for its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingPermission {
+    /// What [`PermissionDesk::resolve`] wants.
+    pub id: PermissionId,
+    /// The question.
+    #[serde(flatten)]
+    pub request: PermissionRequest,
+}
+
+/// How a question ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PermissionOutcome {
+    /// Someone said yes.
+    Approved,
+    /// Someone said yes to everything of its kind.
+    ApprovedAlways,
+    /// Someone said no.
+    Denied,
+    /// Nobody said anything in time, which means no.
+    TimedOut,
+    /// Whoever asked is gone: the turn was aborted, say.
+    Withdrawn,
+}
+
+impl PermissionOutcome {
+    /// Whether the tool may act.
+    pub fn is_approved(self) -> bool {
+        matches!(self, Self::Approved | Self::ApprovedAlways)
+    }
+}
+
+/// What happens at a desk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PermissionEvent {
+    /// A question waits.
+    Requested(PendingPermission),
+    /// A question no longer waits.
+    Resolved {
+        /// Which one.
+        id: PermissionId,
+        /// How it ended.
+        outcome: PermissionOutcome,
+    },
+}
+
+/// Where a desk reports to. The function must neither block nor use the desk.
+pub type PermissionEvents = Box<dyn Fn(PermissionEvent) + Send + Sync>;
+
+/// No question of that id waits here, or it was answered before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not waiting for a decision: `{0}`")]
+pub struct NotPending(pub PermissionId);
+
+/// The questions of one session. Clones share them.
+#[derive(Clone)]
+pub struct PermissionDesk(Arc<Desk>);
+
+struct Desk {
+    time_out: Duration,
+    events: PermissionEvents,
+    // Events are reported with the lock held, so that they come in the order of the changes.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    asked: u64,
+    // By the order of the questions.
+    waiting: BTreeMap<u64, Waiting>,
+    always: HashSet<PermissionKind>,
+}
+
+struct Waiting {
+    question: PendingPermission,
+    answer: oneshot::Sender<PermissionOutcome>,
+}
+
+impl PermissionDesk {
+    /// How long a question waits unless settings say otherwise.
+    pub const TIME_OUT: Duration = Duration::from_mins(2);
+
+    /// A desk where nothing waits. After `time_out` without an answer, the answer is no.
+    pub fn new(
+        time_out: Duration,
+        events: impl Fn(PermissionEvent) + Send + Sync + 'static,
+    ) -> Self {
+        let state = Mutex::new(State::default());
+        Self(Arc::new(Desk { time_out, events: Box::new(events), state }))
+    }
+
+    /// The questions that wait, oldest first.
+    pub fn pending(&self) -> Vec<PendingPermission> {
+        let state = self.0.state.lock();
+        state.waiting.values().map(|waiting| waiting.question.clone()).collect()
+    }
+
+    /// Answers a question. The first answer counts.
+    ///
+    /// [`PermissionDecision::ApproveAlways`] also answers all others of its kind that wait.
+    pub fn resolve(
+        &self,
+        id: PermissionId,
+        decision: PermissionDecision,
+    ) -> Result<(), NotPending> {
+        let mut state = self.0.state.lock();
+        let find = |(number, waiting): (&u64, &Waiting)| {
+            (waiting.question.id == id).then_some((*number, waiting.question.request.kind))
+        };
+        let (number, kind) = state.waiting.iter().find_map(find).ok_or(NotPending(id))?;
+        let outcome = match decision {
+            PermissionDecision::Approve => PermissionOutcome::Approved,
+            PermissionDecision::ApproveAlways => PermissionOutcome::ApprovedAlways,
+            PermissionDecision::Deny => PermissionOutcome::Denied,
+        };
+        self.0.settle(&mut state, number, outcome);
+        if decision == PermissionDecision::ApproveAlways {
+            state.always.insert(kind);
+            let alike = |(number, waiting): (&u64, &Waiting)| {
+                (waiting.question.request.kind == kind).then_some(*number)
+            };
+            for number in state.waiting.iter().filter_map(alike).collect::<Vec<_>>() {
+                self.0.settle(&mut state, number, outcome);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a question on the desk; none if its kind is approved already.
+    fn ask(&self, request: PermissionRequest) -> Option<Question> {
+        let mut state = self.0.state.lock();
+        if state.always.contains(&request.kind) {
+            return None;
+        }
+        let number = state.asked;
+        state.asked += 1;
+        let question = PendingPermission { id: PermissionId::generate(), request };
+        let (answer, answered) = oneshot::channel();
+        state.waiting.insert(number, Waiting { question: question.clone(), answer });
+        (self.0.events)(PermissionEvent::Requested(question));
+        Some(Question { desk: Arc::clone(&self.0), number, answered })
+    }
+}
+
+impl Desk {
+    /// Ends a question; the first to do so decides how.
+    fn settle(&self, state: &mut State, number: u64, outcome: PermissionOutcome) {
+        if let Some(Waiting { question, answer }) = state.waiting.remove(&number) {
+            // Nobody listens if the question was dropped just now. That is no harm.
+            let _ = answer.send(outcome);
+            (self.events)(PermissionEvent::Resolved { id: question.id, outcome });
+        }
+    }
+}
+
+/// The asking side of a question. Dropped, it is withdrawn.
+struct Question {
+    desk: Arc<Desk>,
+    number: u64,
+    answered: oneshot::Receiver<PermissionOutcome>,
+}
+
+impl Question {
+    fn settle(&self, outcome: PermissionOutcome) {
+        self.desk.settle(&mut self.desk.state.lock(), self.number, outcome);
+    }
+
+    async fn outcome(mut self) -> PermissionOutcome {
+        if let Ok(Ok(outcome)) = tokio::time::timeout(self.desk.time_out, &mut self.answered).await
+        {
+            return outcome;
+        }
+        // An answer that came at the last moment wins: then there is nothing left to settle.
+        self.settle(PermissionOutcome::TimedOut);
+        self.answered.try_recv().unwrap_or(PermissionOutcome::TimedOut)
+    }
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        self.settle(PermissionOutcome::Withdrawn);
+    }
+}
+
+#[async_trait]
+impl PermissionHandler for PermissionDesk {
+    async fn request(&self, request: PermissionRequest) -> Result<(), Denied> {
+        let Some(question) = self.ask(request) else { return Ok(()) };
+        let reason = match question.outcome().await {
+            PermissionOutcome::Approved | PermissionOutcome::ApprovedAlways => return Ok(()),
+            PermissionOutcome::TimedOut => {
+                let seconds = self.0.time_out.as_secs();
+                format!("refused: nobody approved it within {seconds} s")
+            }
+            PermissionOutcome::Denied | PermissionOutcome::Withdrawn => {
+                "refused by the user".to_owned()
+            }
+        };
+        Err(Denied { reason })
+    }
+}
+
+impl fmt::Debug for PermissionDesk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PermissionDesk").field("pending", &self.pending()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,153 @@
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use super::*;
+use crate::permission::PermissionMode;
+
+fn question(kind: PermissionKind) -> PermissionRequest {
+    PermissionRequest { kind, title: "may I".to_owned(), path: None, detail: None, diff: None }
+}
+
+/// A desk whose events can be looked at.
+fn desk() -> (PermissionDesk, Arc<Mutex<Vec<PermissionEvent>>>) {
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&events);
+    let desk = PermissionDesk::new(PermissionDesk::TIME_OUT, move |event| seen.lock().push(event));
+    (desk, events)
+}
+
+fn outcomes(events: &Mutex<Vec<PermissionEvent>>) -> Vec<PermissionOutcome> {
+    let outcome = |event: &PermissionEvent| match event {
+        PermissionEvent::Requested(_) => None,
+        PermissionEvent::Resolved { outcome, .. } => Some(*outcome),
+    };
+    events.lock().iter().filter_map(outcome).collect()
+}
+
+fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+fn waiting(desk: &PermissionDesk) -> PermissionId {
+    desk.pending().first().expect("a question waits").id
+}
+
+#[tokio::test]
+async fn a_question_waits_until_it_is_answered() {
+    for (decision, approved, outcome) in [
+        (PermissionDecision::Approve, true, PermissionOutcome::Approved),
+        (PermissionDecision::Deny, false, PermissionOutcome::Denied),
+    ] {
+        let (desk, events) = desk();
+        let mut asking = pin!(desk.request(question(PermissionKind::Write)));
+        assert!(poll(asking.as_mut()).is_pending());
+        let id = waiting(&desk);
+        assert_eq!(desk.resolve(id, decision), Ok(()));
+        assert_eq!(asking.await.is_ok(), approved);
+        assert!(desk.pending().is_empty());
+        let pending = PendingPermission { id, request: question(PermissionKind::Write) };
+        let expected =
+            [PermissionEvent::Requested(pending), PermissionEvent::Resolved { id, outcome }];
+        assert_eq!(*events.lock(), expected);
+    }
+}
+
+#[tokio::test]
+async fn the_first_answer_counts() {
+    let (desk, events) = desk();
+    let mut asking = pin!(desk.request(question(PermissionKind::Write)));
+    assert!(poll(asking.as_mut()).is_pending());
+    let id = waiting(&desk);
+    assert_eq!(desk.resolve(id, PermissionDecision::Deny), Ok(()));
+    assert_eq!(desk.resolve(id, PermissionDecision::Approve), Err(NotPending(id)));
+    assert_eq!(asking.await, Err(Denied { reason: "refused by the user".to_owned() }));
+    assert_eq!(outcomes(&events), [PermissionOutcome::Denied]);
+    let unknown = PermissionId::generate();
+    assert_eq!(desk.resolve(unknown, PermissionDecision::Approve), Err(NotPending(unknown)));
+}
+
+#[tokio::test]
+async fn always_holds_for_its_kind_also_for_those_that_wait() {
+    let (desk, events) = desk();
+    let mut first = pin!(desk.request(question(PermissionKind::Write)));
+    let mut second = pin!(desk.request(question(PermissionKind::Write)));
+    let mut other = pin!(desk.request(question(PermissionKind::Command)));
+    assert!(poll(first.as_mut()).is_pending());
+    let id = waiting(&desk);
+    assert!(poll(second.as_mut()).is_pending());
+    assert!(poll(other.as_mut()).is_pending());
+    assert_eq!(desk.resolve(id, PermissionDecision::ApproveAlways), Ok(()));
+    assert_eq!(first.await, Ok(()));
+    assert_eq!(second.await, Ok(()));
+    assert!(poll(other.as_mut()).is_pending());
+    assert_eq!(desk.request(question(PermissionKind::Write)).await, Ok(()));
+    assert_eq!(outcomes(&events), [PermissionOutcome::ApprovedAlways; 2]);
+    assert_eq!(desk.pending().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_answer_in_time_is_a_refusal() {
+    let (desk, events) = desk();
+    let started = tokio::time::Instant::now();
+    let answer = desk.request(question(PermissionKind::Command)).await;
+    let reason = "refused: nobody approved it within 120 s".to_owned();
+    assert_eq!(answer, Err(Denied { reason }));
+    assert_eq!(started.elapsed(), Duration::from_mins(2));
+    assert_eq!(outcomes(&events), [PermissionOutcome::TimedOut]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_at_the_last_moment_wins() {
+    let (desk, events) = desk();
+    let mut asking = pin!(desk.request(question(PermissionKind::Command)));
+    assert!(poll(asking.as_mut()).is_pending());
+    let id = waiting(&desk);
+    tokio::time::advance(Duration::from_secs(121)).await;
+    assert_eq!(desk.resolve(id, PermissionDecision::Approve), Ok(()));
+    assert_eq!(asking.await, Ok(()));
+    assert_eq!(outcomes(&events), [PermissionOutcome::Approved]);
+}
+
+#[tokio::test]
+async fn a_dropped_question_is_withdrawn() {
+    let (desk, events) = desk();
+    {
+        let mut asking = pin!(desk.request(question(PermissionKind::Command)));
+        assert!(poll(asking.as_mut()).is_pending());
+        assert_eq!(desk.pending().len(), 1);
+    }
+    assert!(desk.pending().is_empty());
+    assert_eq!(outcomes(&events), [PermissionOutcome::Withdrawn]);
+}
+
+#[tokio::test]
+async fn the_other_modes_do_not_wait() {
+    let (desk, events) = desk();
+    let ask = |mode: PermissionMode| {
+        let handler = mode.handler(&desk);
+        async move { handler.request(question(PermissionKind::Write)).await }
+    };
+    assert_eq!(ask(PermissionMode::ApproveAll).await, Ok(()));
+    assert!(ask(PermissionMode::Deny).await.is_err());
+    assert!(events.lock().is_empty());
+}
+
+#[test]
+fn kinds_are_text_on_the_wire() {
+    for kind in [
+        PermissionKind::Create,
+        PermissionKind::Write,
+        PermissionKind::Command,
+        PermissionKind::Read,
+        PermissionKind::Url,
+        PermissionKind::Tool,
+        PermissionKind::Other,
+    ] {
+        let text = serde_json::to_value(kind).expect("a unit variant");
+        assert_eq!(text, kind.as_str());
+        assert_eq!(serde_json::from_value::<PermissionKind>(text).expect("its own text"), kind);
+    }
+    let unknown: PermissionKind = serde_json::from_str("\"teleport\"").expect("falls to other");
+    assert_eq!(unknown, PermissionKind::Other);
+}

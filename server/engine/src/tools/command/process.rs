@@ -1,0 +1,182 @@
+//! A command as a process group, which is gone when the call is over.
+
+use std::io::pipe;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use cap_std::fs::Dir;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, Command};
+use tokio::time::Instant;
+use wire::ToolError;
+
+use crate::agent::ToolOutput;
+
+use super::capture::{Capture, Stream};
+use super::{CommandSettings, failure, visible};
+
+/// How long output is waited for when the command is over: a process that has left the group may
+/// keep the pipe open for ever.
+const LAST_OUTPUT: Duration = Duration::from_millis(500);
+
+/// A command to run.
+pub(super) struct Job<'a> {
+    pub(super) command: &'a str,
+    /// Where to run it, open; the path is for systems that cannot start from there.
+    pub(super) folder: &'a Dir,
+    pub(super) path: &'a Path,
+    pub(super) time_out: Duration,
+}
+
+impl Job<'_> {
+    /// Runs it to its end, or to the time-out. Dropped, it ends as well.
+    pub(super) async fn run(
+        &self,
+        settings: &CommandSettings,
+        output: &ToolOutput,
+    ) -> Result<String, ToolError> {
+        let mut capture = Capture::default();
+        let status = match self.start(settings) {
+            Ok((mut child, mut receiver)) => {
+                let mut seen = Seen { capture: &mut capture, stream: Stream::new(output) };
+                watch(&mut child, &mut receiver, self.time_out, &mut seen).await
+            }
+            Err(error) => Err(error),
+        };
+        let status = status
+            .map_err(|error| failure("io", format!("the command could not be run: {error}")))?;
+        let text = capture.text();
+        if let Some(status) = status {
+            return Ok(format!("[{}]\n{text}", describe(status)));
+        }
+        let milliseconds = self.time_out.as_millis();
+        let command = visible(self.command);
+        let message = format!("ended after {milliseconds} ms: `{command}`\n{text}");
+        Err(failure("timed_out", message))
+    }
+
+    fn start(&self, settings: &CommandSettings) -> std::io::Result<(Child, Receiver)> {
+        // One pipe for both, so that the lines stay in order.
+        let (reader, writer) = pipe()?;
+        let receiver = Receiver::from_owned_fd(OwnedFd::from(reader))?;
+        let mut command = Command::new("/bin/sh");
+        command
+            .arg("-c")
+            .arg(self.command)
+            .current_dir(self.start_folder())
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer)
+            .process_group(0)
+            .kill_on_drop(true);
+        for (name, _) in std::env::vars_os() {
+            if settings.is_secret(&name.to_string_lossy()) {
+                command.env_remove(name);
+            }
+        }
+        // Nobody is there to answer, and the terminal is the portal's.
+        command.env("GIT_TERMINAL_PROMPT", "0");
+        Ok((command.spawn()?, receiver))
+    }
+
+    /// The folder that is open, not the one that has its path by now.
+    fn start_folder(&self) -> PathBuf {
+        let open = PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()));
+        if open.exists() { open } else { self.path.to_owned() }
+    }
+}
+
+struct Seen<'a> {
+    capture: &'a mut Capture,
+    stream: Stream<'a>,
+}
+
+/// Waits for the end of a command; none if it had to be ended.
+async fn watch(
+    child: &mut Child,
+    receiver: &mut Receiver,
+    time_out: Duration,
+    seen: &mut Seen<'_>,
+) -> std::io::Result<Option<ExitStatus>> {
+    let mut group = Group::of(child);
+    let mut status = None;
+    let mut is_open = true;
+    let mut buffer = vec![0; 16 * 1024];
+    let end = tokio::time::sleep_until(Instant::now() + time_out);
+    tokio::pin!(end);
+    while status.is_none() || is_open {
+        tokio::select! {
+            read = receiver.read(&mut buffer), if is_open => match read? {
+                0 => is_open = false,
+                length => {
+                    seen.capture.push(&buffer[..length]);
+                    seen.stream.push(&buffer[..length]);
+                }
+            },
+            ended = child.wait(), if status.is_none() => {
+                status = Some(ended?);
+                group.end();
+                end.as_mut().reset(Instant::now() + LAST_OUTPUT);
+            }
+            () = &mut end => break,
+        }
+    }
+    Ok(status)
+}
+
+/// The process group of a command. Dropped, all of its processes are killed, and those that have
+/// left the group but can still be told to be its descendants.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn of(child: &Child) -> Self {
+        let number = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(number.and_then(Pid::from_raw))
+    }
+
+    /// Once only: later the number may be another's.
+    fn end(&mut self) {
+        let Some(leader) = self.0.take() else { return };
+        let family = descendants(leader);
+        // Killing fails if they have ended by themselves.
+        let _ = kill_process_group(leader, Signal::KILL);
+        for process in family {
+            let _ = kill_process(process, Signal::KILL);
+        }
+    }
+}
+
+/// The children of a process and theirs, where the system tells. A process whose parent has ended
+/// is nobody's descendant.
+fn descendants(process: Pid) -> Vec<Pid> {
+    let mut family = vec![process];
+    let mut index = 0;
+    while let Some(parent) = family.get(index) {
+        let number = parent.as_raw_nonzero();
+        let children = std::fs::read_to_string(format!("/proc/{number}/task/{number}/children"));
+        let children = children.unwrap_or_default();
+        let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+        family.extend(children.filter_map(Pid::from_raw));
+        index += 1;
+    }
+    family.split_off(1)
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn describe(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => format!("ended by signal {signal}"),
+        (None, None) => "ended".to_owned(),
+    }
+}

@@ -1,0 +1,160 @@
+//! A model provider on loopback that answers by a script, for tests of anything that speaks to one.
+//!
+//! It is a bare socket and not a web server: a test decides every byte, where the bytes are split,
+//! how long it takes, and whether the answer ends at all.
+//!
+//! ```text
+//!   StubProvider::start ─► http://127.0.0.1:PORT/v1
+//!   push(Answer) ─► queue of its path ─► next request for that path ─► bytes, pauses, end
+//!   requests() ◄─ what was asked          aborted() ◄─ how many callers hung up before the end
+//! ```
+
+mod answer;
+mod connection;
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+pub use answer::{Answer, Frames};
+
+/// Where chat requests go.
+pub const CHAT: &str = "/v1/chat/completions";
+/// Where the models are listed.
+pub const MODELS: &str = "/v1/models";
+
+/// How long a test waits for something that must happen. Long, as machines can be busy; it is only
+/// waited for in full by a test that fails.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The server. Ends when it is dropped, with all of its connections.
+#[derive(Debug)]
+pub struct StubProvider {
+    port: u16,
+    shared: Arc<Shared>,
+    accepting: JoinHandle<()>,
+}
+
+/// A request that came.
+#[derive(Clone, Debug)]
+pub struct Received {
+    /// `POST` and so on.
+    pub method: String,
+    /// With its query.
+    pub path: String,
+    /// Names in lower case, in the order in which they came.
+    pub headers: Vec<(String, String)>,
+    /// The body; null if there was none or it was not JSON.
+    pub body: Value,
+}
+
+impl Received {
+    /// A header's value, empty if it is absent.
+    pub fn header(&self, name: &str) -> &str {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value)
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    script: Mutex<HashMap<String, Script>>,
+    requests: Mutex<Vec<Received>>,
+    counts: watch::Sender<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Script {
+    next: VecDeque<Answer>,
+    /// Given when nothing else is left.
+    always: Option<Answer>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    requests: usize,
+    answering: usize,
+    aborted: usize,
+}
+
+impl StubProvider {
+    /// Listens on a free port of loopback, with an empty script.
+    pub async fn start() -> io::Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+        let port = listener.local_addr()?.port();
+        let shared = Arc::new(Shared {
+            script: Mutex::default(),
+            requests: Mutex::default(),
+            counts: watch::Sender::default(),
+        });
+        let accepting = tokio::spawn(connection::accept(listener, shared.clone()));
+        Ok(Self { port, shared, accepting })
+    }
+
+    /// What a client is told as its base URL.
+    pub fn base_url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
+    }
+
+    /// The answer to the next chat request that has none yet.
+    pub fn push(&self, answer: Answer) {
+        self.push_to(CHAT, answer);
+    }
+
+    /// The answer to the next request for a path that has none yet.
+    pub fn push_to(&self, path: &str, answer: Answer) {
+        self.shared.script.lock().entry(path.to_owned()).or_default().next.push_back(answer);
+    }
+
+    /// The answer to all requests for a path that nothing was pushed for.
+    pub fn always(&self, path: &str, answer: Answer) {
+        self.shared.script.lock().entry(path.to_owned()).or_default().always = Some(answer);
+    }
+
+    /// Everything that was asked so far.
+    pub fn requests(&self) -> Vec<Received> {
+        self.shared.requests.lock().clone()
+    }
+
+    /// The bodies of the chat requests so far.
+    pub fn chats(&self) -> Vec<Value> {
+        let requests = self.shared.requests.lock();
+        let chats = requests.iter().filter(|request| request.path == CHAT);
+        chats.map(|request| request.body.clone()).collect()
+    }
+
+    /// How many callers hung up before their answer was complete.
+    pub fn aborted(&self) -> usize {
+        self.shared.counts.borrow().aborted
+    }
+
+    /// Waits until so many requests have come.
+    pub async fn wait_for_requests(&self, number: usize) {
+        self.wait_for("requests", |counts| counts.requests >= number).await;
+    }
+
+    /// Waits until so many callers have hung up, and none is being answered any more.
+    pub async fn wait_for_aborts(&self, number: usize) {
+        self.wait_for("aborts", |counts| counts.aborted >= number && counts.answering == 0).await;
+    }
+
+    async fn wait_for(&self, what: &str, reached: impl Fn(&Counts) -> bool) {
+        let mut counts = self.shared.counts.subscribe();
+        let waiting = counts.wait_for(reached);
+        let in_time = tokio::time::timeout(PATIENCE, waiting).await.is_ok_and(|seen| seen.is_ok());
+        assert!(in_time, "no such {what} in time: {:?}", *self.shared.counts.borrow());
+    }
+}
+
+impl Drop for StubProvider {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
