@@ -235,7 +235,11 @@ impl<C: BlockCell> Transcript<C> {
                 return Changes { working: Some(true), opened: false };
             }
             R::Idle => return Changes { working: Some(false), opened: false },
-            R::AgentEnd { .. } => false,
+            R::AgentEnd { .. }
+            | R::PermissionRequest(_)
+            | R::PermissionResolved { .. }
+            | R::Usage { .. }
+            | R::ExtensionLog { .. } => false,
         };
         Changes { opened, working: is_prompt.then_some(true) }
     }

@@ -11,11 +11,13 @@ mod job;
 mod live;
 mod live_batch;
 mod model;
+mod permission;
 mod reply;
 pub mod server;
 mod session;
 mod session_list;
 mod task;
+mod usage;
 
 pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, PermissionId, SessionId, TaskId};
 pub use job::{
@@ -25,7 +27,12 @@ pub use job::{
 pub use live::{LiveEntity, LiveReply};
 pub use live_batch::{LiveBatch, LiveId, LiveItem, ParseLiveIdError};
 pub use model::{ModelInfo, Models, ProviderProblem};
+pub use permission::{
+    PendingPermission, PermissionDecision, PermissionKind, PermissionMode, PermissionOutcome,
+    PermissionRequest, UnknownWord,
+};
 pub use reply::{Closed, Done, ErrorName, ErrorReply, SessionStarted, StopReply, TokenReply};
-pub use session::{SessionResponse, ToolError, ToolResult};
+pub use session::{LogLevel, SessionResponse, ToolError, ToolResult};
 pub use session_list::{SessionInfo, Sessions};
 pub use task::{TaskInfo, TaskResponse, TaskStarted, Tasks};
+pub use usage::Usage;

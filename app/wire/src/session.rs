@@ -2,11 +2,15 @@
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
+use crate::{
+    PendingPermission, PermissionId, PermissionKind, PermissionOutcome, PermissionRequest, Usage,
+};
+
 /// One response of a session.
 ///
 /// Reasoning, messages and tool executions are *blocks*: each opens before its deltas and closes
 /// once, and the deltas of reasoning and messages, put together, are the `complete_content`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "callback", rename_all_fields = "camelCase")]
 pub enum SessionResponse {
     /// The model begins to reason.
@@ -114,6 +118,38 @@ pub enum SessionResponse {
         /// What was sent.
         prompt: String,
     },
+    /// A tool asks before it acts, and waits for the answer.
+    #[serde(rename = "onPermissionRequest")]
+    PermissionRequest(PendingPermission),
+    /// A question no longer waits.
+    #[serde(rename = "onPermissionResolved")]
+    PermissionResolved {
+        /// Which one.
+        request_id: PermissionId,
+        /// How it ended.
+        decision: PermissionOutcome,
+    },
+    /// What a request to the model took.
+    #[serde(rename = "onUsage")]
+    Usage {
+        /// As the provider calls it.
+        model: String,
+        /// How much.
+        #[serde(flatten)]
+        usage: Usage,
+    },
+    /// What an extension has to say.
+    #[serde(rename = "onExtensionLog")]
+    ExtensionLog {
+        /// Which one.
+        extension: String,
+        /// How serious it is.
+        level: LogLevel,
+        /// What it says.
+        message: String,
+        /// Of no interest later on.
+        ephemeral: bool,
+    },
     /// An exception inside the session. It may go on or end here.
     #[serde(untagged)]
     Error {
@@ -142,6 +178,23 @@ struct AnyResponse {
     prompt: Option<String>,
     result: Option<ToolResult>,
     error: Option<ToolError>,
+    request_id: Option<PermissionId>,
+    kind: Option<PermissionKind>,
+    title: Option<String>,
+    path: Option<String>,
+    detail: Option<String>,
+    diff: Option<String>,
+    decision: Option<PermissionOutcome>,
+    model: Option<String>,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    cached_tokens: Option<u64>,
+    reasoning_tokens: Option<u64>,
+    cost: Option<f64>,
+    extension: Option<String>,
+    level: Option<LogLevel>,
+    message: Option<String>,
+    ephemeral: Option<bool>,
 }
 
 impl TryFrom<AnyResponse> for SessionResponse {
@@ -188,6 +241,36 @@ impl TryFrom<AnyResponse> for SessionResponse {
             "onIdle" => Self::Idle,
             "onGeneratedUserPrompt" => Self::GeneratedUserPrompt { prompt: prompt? },
             "onUserPrompt" => Self::UserPrompt { prompt: prompt? },
+            "onPermissionRequest" => Self::PermissionRequest(PendingPermission {
+                id: any.request_id.ok_or("requestId")?,
+                request: PermissionRequest {
+                    kind: any.kind.ok_or("kind")?,
+                    title: any.title.ok_or("title")?,
+                    path: any.path,
+                    detail: any.detail,
+                    diff: any.diff,
+                },
+            }),
+            "onPermissionResolved" => Self::PermissionResolved {
+                request_id: any.request_id.ok_or("requestId")?,
+                decision: any.decision.ok_or("decision")?,
+            },
+            "onUsage" => Self::Usage {
+                model: any.model.ok_or("model")?,
+                usage: Usage {
+                    input_tokens: any.input_tokens.ok_or("inputTokens")?,
+                    output_tokens: any.output_tokens.ok_or("outputTokens")?,
+                    cached_tokens: any.cached_tokens.unwrap_or_default(),
+                    reasoning_tokens: any.reasoning_tokens.unwrap_or_default(),
+                    cost: any.cost,
+                },
+            },
+            "onExtensionLog" => Self::ExtensionLog {
+                extension: any.extension.ok_or("extension")?,
+                level: any.level.ok_or("level")?,
+                message: any.message.ok_or("message")?,
+                ephemeral: any.ephemeral.unwrap_or_default(),
+            },
             _ => return Err("a known callback"),
         })
     }
@@ -200,6 +283,18 @@ impl<'de> Deserialize<'de> for SessionResponse {
             de::Error::custom(format_args!("a session response lacks {missing}"))
         })
     }
+}
+
+/// How serious a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum LogLevel {
+    /// Good to know.
+    Info,
+    /// Something may be wrong.
+    Warning,
+    /// Something is wrong.
+    Error,
 }
 
 /// What a tool answered.
@@ -235,6 +330,8 @@ mod tests {
     #[test]
     fn responses_are_spelt_as_the_api_says() {
         use SessionResponse as R;
+        let question = "permission-00000000-0000-4000-8000-000000000001";
+        let question: PermissionId = question.parse().expect("an id");
         let table = [
             (
                 R::StartReasoning { reasoning_id: text("r") },
@@ -317,6 +414,42 @@ mod tests {
                 r#"{"callback":"onGeneratedUserPrompt","prompt":"p"}"#,
             ),
             (R::UserPrompt { prompt: text("p") }, r#"{"callback":"onUserPrompt","prompt":"p"}"#),
+            (
+                R::PermissionRequest(PendingPermission {
+                    id: question,
+                    request: PermissionRequest {
+                        kind: PermissionKind::Write,
+                        title: text("Change a"),
+                        path: Some(text("a")),
+                        detail: None,
+                        diff: Some(text("+b")),
+                    },
+                }),
+                r#"{"callback":"onPermissionRequest","requestId":"permission-00000000-0000-4000-8000-000000000001","kind":"write","title":"Change a","path":"a","diff":"+b"}"#,
+            ),
+            (
+                R::PermissionResolved {
+                    request_id: question,
+                    decision: PermissionOutcome::ApprovedAlways,
+                },
+                r#"{"callback":"onPermissionResolved","requestId":"permission-00000000-0000-4000-8000-000000000001","decision":"approve-always"}"#,
+            ),
+            (
+                R::Usage {
+                    model: text("m"),
+                    usage: Usage { input_tokens: 2, output_tokens: 1, ..Usage::default() },
+                },
+                r#"{"callback":"onUsage","model":"m","inputTokens":2,"outputTokens":1}"#,
+            ),
+            (
+                R::ExtensionLog {
+                    extension: text("x"),
+                    level: LogLevel::Warning,
+                    message: text("m"),
+                    ephemeral: true,
+                },
+                r#"{"callback":"onExtensionLog","extension":"x","level":"warning","message":"m","ephemeral":true}"#,
+            ),
             (R::Error { message: text("e") }, r#"{"sessionError":"e"}"#),
         ];
         for (response, json) in table {

@@ -24,7 +24,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use wire::{ModelInfo, ToolError, ToolResult};
+use wire::{ModelInfo, ToolError, ToolResult, Usage};
+
+use crate::permission::{DenyAll, PermissionHandler};
 
 pub use catalog::{Catalog, Found};
 pub use tools::{DuplicateTool, Tool, ToolCall, ToolHandler, ToolOutput, ToolSet};
@@ -34,6 +36,11 @@ pub use tools::{DuplicateTool, Tool, ToolCall, ToolHandler, ToolOutput, ToolSet}
 pub trait AgentBackend: Send + Sync + 'static {
     /// A short name, for lists and logs.
     fn provider(&self) -> &str;
+
+    /// Whether its agents can work on a folder by tools of the provider's own.
+    fn has_own_tools(&self) -> bool {
+        false
+    }
 
     /// The models that sessions can be started with now.
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError>;
@@ -64,7 +71,7 @@ pub trait AgentSession: Send + Sync + 'static {
 }
 
 /// What a conversation is started with.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct AgentSettings {
     /// The model's id, as listed by the backend.
     pub model: String,
@@ -72,8 +79,42 @@ pub struct AgentSettings {
     pub working_directory: PathBuf,
     /// What the model may call.
     pub tools: Arc<ToolSet>,
+    /// Whether the provider's own tools may be called, too.
+    pub own_tools: bool,
+    /// Who is asked before one of the provider's own tools acts. Tools of the set ask by
+    /// themselves.
+    pub permissions: Arc<dyn PermissionHandler>,
     /// Where everything that happens goes.
     pub events: AgentEvents,
+}
+
+impl AgentSettings {
+    /// A model that only talks: it has no tools and may do nothing.
+    pub fn new(
+        model: impl Into<String>,
+        working_directory: impl Into<PathBuf>,
+        events: AgentEvents,
+    ) -> Self {
+        Self {
+            model: model.into(),
+            working_directory: working_directory.into(),
+            tools: Arc::default(),
+            own_tools: false,
+            permissions: Arc::new(DenyAll),
+            events,
+        }
+    }
+}
+
+impl fmt::Debug for AgentSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentSettings")
+            .field("model", &self.model)
+            .field("working_directory", &self.working_directory)
+            .field("tools", &self.tools)
+            .field("own_tools", &self.own_tools)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Why an agent did not do what it was asked.
@@ -162,18 +203,12 @@ pub enum AgentEvent {
         /// What came of it.
         outcome: Result<ToolResult, ToolError>,
     },
-    /// What a request to the model took, in tokens.
+    /// What a request to the model took.
     Usage {
         /// As the provider calls it.
         model: String,
-        /// All that the model read.
-        input: u64,
-        /// All that the model wrote, reasoning included.
-        output: u64,
-        /// What of the input was remembered by the provider, and so is cheaper.
-        cached: u64,
-        /// What of the output was reasoning.
-        reasoning: u64,
+        /// How much.
+        usage: Usage,
     },
     /// Something went wrong; the conversation goes on.
     Error {

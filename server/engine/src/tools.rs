@@ -26,10 +26,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use tokio_util::sync::CancellationToken;
-use wire::{ToolError, ToolResult};
+use wire::{PermissionRequest, ToolError, ToolResult};
 
 use crate::agent::{Tool, ToolCall, ToolHandler, ToolSet};
-use crate::permission::{PermissionHandler, PermissionRequest};
+use crate::permission::PermissionHandler;
 
 pub use command::CommandSettings;
 pub use sandbox::{Fault, SandboxError, Workspace};

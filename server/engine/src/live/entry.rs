@@ -78,6 +78,10 @@ impl LiveEntry for SessionResponse {
             | Self::Idle
             | Self::GeneratedUserPrompt { .. }
             | Self::UserPrompt { .. }
+            | Self::PermissionRequest(_)
+            | Self::PermissionResolved { .. }
+            | Self::Usage { .. }
+            | Self::ExtensionLog { .. }
             | Self::Error { .. } => Part::Alone,
         }
     }

@@ -7,45 +7,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use serde::Serialize;
 use tokio::sync::oneshot;
-use wire::PermissionId;
+use wire::{
+    PendingPermission, PermissionDecision, PermissionId, PermissionKind, PermissionMode,
+    PermissionOutcome, PermissionRequest,
+};
 
-use super::{Denied, PermissionDecision, PermissionHandler, PermissionKind, PermissionRequest};
-
-/// A question that waits for its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PendingPermission {
-    /// What [`PermissionDesk::resolve`] wants.
-    pub id: PermissionId,
-    /// The question.
-    #[serde(flatten)]
-    pub request: PermissionRequest,
-}
-
-/// How a question ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum PermissionOutcome {
-    /// Someone said yes.
-    Approved,
-    /// Someone said yes to everything of its kind.
-    ApprovedAlways,
-    /// Someone said no.
-    Denied,
-    /// Nobody said anything in time, which means no.
-    TimedOut,
-    /// Whoever asked is gone: the turn was aborted, say.
-    Withdrawn,
-}
-
-impl PermissionOutcome {
-    /// Whether the tool may act.
-    pub fn is_approved(self) -> bool {
-        matches!(self, Self::Approved | Self::ApprovedAlways)
-    }
-}
+use super::{DENY_ALL, Denied, PermissionHandler};
 
 /// What happens at a desk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,8 +48,8 @@ struct Desk {
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
+    mode: PermissionMode,
     asked: u64,
     // By the order of the questions.
     waiting: BTreeMap<u64, Waiting>,
@@ -99,11 +67,31 @@ impl PermissionDesk {
 
     /// A desk where nothing waits. After `time_out` without an answer, the answer is no.
     pub fn new(
+        mode: PermissionMode,
         time_out: Duration,
         events: impl Fn(PermissionEvent) + Send + Sync + 'static,
     ) -> Self {
-        let state = Mutex::new(State::default());
-        Self(Arc::new(Desk { time_out, events: Box::new(events), state }))
+        let state = State { mode, asked: 0, waiting: BTreeMap::new(), always: HashSet::new() };
+        Self(Arc::new(Desk { time_out, events: Box::new(events), state: Mutex::new(state) }))
+    }
+
+    /// How questions are dealt with.
+    pub fn mode(&self) -> PermissionMode {
+        self.0.state.lock().mode
+    }
+
+    /// Deals with questions in another way from now on. Those that wait are answered by it, too.
+    pub fn set_mode(&self, mode: PermissionMode) {
+        let mut state = self.0.state.lock();
+        state.mode = mode;
+        let outcome = match mode {
+            PermissionMode::Ask => return state.always.clear(),
+            PermissionMode::ApproveAll => PermissionOutcome::Approved,
+            PermissionMode::Deny => PermissionOutcome::Denied,
+        };
+        for number in state.waiting.keys().copied().collect::<Vec<_>>() {
+            self.0.settle(&mut state, number, outcome);
+        }
     }
 
     /// The questions that wait, oldest first.
@@ -143,11 +131,14 @@ impl PermissionDesk {
         Ok(())
     }
 
-    /// Puts a question on the desk; none if its kind is approved already.
-    fn ask(&self, request: PermissionRequest) -> Option<Question> {
+    /// Puts a question on the desk, unless the answer is known already.
+    fn ask(&self, request: PermissionRequest) -> Result<Question, Result<(), Denied>> {
         let mut state = self.0.state.lock();
-        if state.always.contains(&request.kind) {
-            return None;
+        match state.mode {
+            PermissionMode::ApproveAll => return Err(Ok(())),
+            PermissionMode::Deny => return Err(Err(Denied { reason: DENY_ALL.to_owned() })),
+            PermissionMode::Ask if state.always.contains(&request.kind) => return Err(Ok(())),
+            PermissionMode::Ask => {}
         }
         let number = state.asked;
         state.asked += 1;
@@ -155,7 +146,7 @@ impl PermissionDesk {
         let (answer, answered) = oneshot::channel();
         state.waiting.insert(number, Waiting { question: question.clone(), answer });
         (self.0.events)(PermissionEvent::Requested(question));
-        Some(Question { desk: Arc::clone(&self.0), number, answered })
+        Ok(Question { desk: Arc::clone(&self.0), number, answered })
     }
 }
 
@@ -202,7 +193,10 @@ impl Drop for Question {
 #[async_trait]
 impl PermissionHandler for PermissionDesk {
     async fn request(&self, request: PermissionRequest) -> Result<(), Denied> {
-        let Some(question) = self.ask(request) else { return Ok(()) };
+        let question = match self.ask(request) {
+            Ok(question) => question,
+            Err(known) => return known,
+        };
         let reason = match question.outcome().await {
             PermissionOutcome::Approved | PermissionOutcome::ApprovedAlways => return Ok(()),
             PermissionOutcome::TimedOut => {

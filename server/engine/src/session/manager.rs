@@ -16,6 +16,7 @@ use super::{SessionError, SessionSummary, StartError};
 use crate::agent::{AgentEvents, AgentSettings, Catalog, ToolSet};
 use crate::lifecycle::Lifecycle;
 use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
+use crate::permission::ApproveAll;
 
 /// The limits of sessions.
 #[derive(Clone, Debug)]
@@ -104,6 +105,8 @@ impl SessionManager {
                 model: found.model_id,
                 working_directory: working_directory.clone(),
                 tools: self.tools.clone(),
+                own_tools: true,
+                permissions: Arc::new(ApproveAll),
                 events: AgentEvents::new(move |event| reports.report(event)),
             })
             .await

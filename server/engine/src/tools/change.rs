@@ -8,10 +8,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use wire::{ToolError, ToolResult};
+use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult};
 
 use crate::agent::{ToolCall, ToolHandler};
-use crate::permission::{PermissionKind, PermissionRequest};
 
 use super::sandbox::{TextFile, visible};
 use super::{

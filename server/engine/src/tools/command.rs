@@ -12,10 +12,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::Deserialize;
-use wire::{ToolError, ToolResult};
+use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult};
 
 use crate::agent::{ToolCall, ToolHandler, ToolOutput};
-use crate::permission::{PermissionKind, PermissionRequest};
 
 use super::sandbox::visible;
 use super::{Run, answer, arguments, blocking, failure, show_path};

@@ -4,8 +4,9 @@
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
+use wire::Usage;
 
-use super::chunk::{CallDelta, Chunk, Usage};
+use super::chunk::{CallDelta, Chunk};
 use crate::agent::{AgentEvent, AgentEvents, TextKind};
 
 /// An answer, as far as it has come.

@@ -4,6 +4,7 @@
 //! list or a text, and none of these differences should end an answer.
 
 use serde_json::Value;
+use wire::Usage;
 
 use super::failure::{Complaint, Failure, shorten};
 use crate::agent::TextKind;
@@ -19,15 +20,6 @@ pub(super) struct CallDelta {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) arguments: String,
-}
-
-/// What a request took, in tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Usage {
-    pub(super) input: u64,
-    pub(super) output: u64,
-    pub(super) cached: u64,
-    pub(super) reasoning: u64,
 }
 
 impl Chunk {
@@ -96,12 +88,14 @@ impl Chunk {
         let usage = self.0.get("usage").filter(|usage| usage.is_object())?;
         let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);
         Some(Usage {
-            input: count("/prompt_tokens").unwrap_or_default(),
-            output: count("/completion_tokens").unwrap_or_default(),
-            cached: count("/prompt_tokens_details/cached_tokens")
+            input_tokens: count("/prompt_tokens").unwrap_or_default(),
+            output_tokens: count("/completion_tokens").unwrap_or_default(),
+            cached_tokens: count("/prompt_tokens_details/cached_tokens")
                 .or_else(|| count("/prompt_cache_hit_tokens"))
                 .unwrap_or_default(),
-            reasoning: count("/completion_tokens_details/reasoning_tokens").unwrap_or_default(),
+            reasoning_tokens: count("/completion_tokens_details/reasoning_tokens")
+                .unwrap_or_default(),
+            cost: None,
         })
     }
 }

@@ -125,13 +125,7 @@ impl<'a> Round<'a> {
 
     fn report_usage(&self) {
         if let Some(usage) = self.answer.usage {
-            self.emit(AgentEvent::Usage {
-                model: self.conversation.model.id.clone(),
-                input: usage.input,
-                output: usage.output,
-                cached: usage.cached,
-                reasoning: usage.reasoning,
-            });
+            self.emit(AgentEvent::Usage { model: self.conversation.model.id.clone(), usage });
         }
     }
 

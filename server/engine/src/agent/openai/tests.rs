@@ -7,7 +7,6 @@ mod streams;
 mod tools;
 mod trouble;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -72,10 +71,12 @@ impl Harness {
         let sink = events.clone();
         let session = backend
             .start_session(AgentSettings {
-                model: MODEL.to_owned(),
-                working_directory: PathBuf::from("/src/project"),
                 tools: Arc::new(tools),
-                events: AgentEvents::new(move |event| sink.lock().push(event)),
+                ..AgentSettings::new(
+                    MODEL,
+                    "/src/project",
+                    AgentEvents::new(move |event| sink.lock().push(event)),
+                )
             })
             .await
             .expect("a session");

@@ -1,4 +1,3 @@
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -20,10 +19,12 @@ async fn start(
     let sink = seen.clone();
     let session = Simulated::new(settings)
         .start_session(AgentSettings {
-            model: model.to_owned(),
-            working_directory: PathBuf::from("/"),
             tools: Arc::new(tools),
-            events: AgentEvents::new(move |event| sink.lock().push((Instant::now(), event))),
+            ..AgentSettings::new(
+                model,
+                "/",
+                AgentEvents::new(move |event| sink.lock().push((Instant::now(), event))),
+            )
         })
         .await
         .expect("a session");

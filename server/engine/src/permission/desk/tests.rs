@@ -3,7 +3,6 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use super::*;
-use crate::permission::PermissionMode;
 
 fn question(kind: PermissionKind) -> PermissionRequest {
     PermissionRequest { kind, title: "may I".to_owned(), path: None, detail: None, diff: None }
@@ -13,7 +12,9 @@ fn question(kind: PermissionKind) -> PermissionRequest {
 fn desk() -> (PermissionDesk, Arc<Mutex<Vec<PermissionEvent>>>) {
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&events);
-    let desk = PermissionDesk::new(PermissionDesk::TIME_OUT, move |event| seen.lock().push(event));
+    let desk = PermissionDesk::new(PermissionMode::Ask, PermissionDesk::TIME_OUT, move |event| {
+        seen.lock().push(event);
+    });
     (desk, events)
 }
 
@@ -124,30 +125,35 @@ async fn a_dropped_question_is_withdrawn() {
 #[tokio::test]
 async fn the_other_modes_do_not_wait() {
     let (desk, events) = desk();
-    let ask = |mode: PermissionMode| {
-        let handler = mode.handler(&desk);
-        async move { handler.request(question(PermissionKind::Write)).await }
-    };
-    assert_eq!(ask(PermissionMode::ApproveAll).await, Ok(()));
-    assert!(ask(PermissionMode::Deny).await.is_err());
+    desk.set_mode(PermissionMode::ApproveAll);
+    assert_eq!(desk.request(question(PermissionKind::Write)).await, Ok(()));
+    desk.set_mode(PermissionMode::Deny);
+    assert!(desk.request(question(PermissionKind::Write)).await.is_err());
     assert!(events.lock().is_empty());
 }
 
-#[test]
-fn kinds_are_text_on_the_wire() {
-    for kind in [
-        PermissionKind::Create,
-        PermissionKind::Write,
-        PermissionKind::Command,
-        PermissionKind::Read,
-        PermissionKind::Url,
-        PermissionKind::Tool,
-        PermissionKind::Other,
-    ] {
-        let text = serde_json::to_value(kind).expect("a unit variant");
-        assert_eq!(text, kind.as_str());
-        assert_eq!(serde_json::from_value::<PermissionKind>(text).expect("its own text"), kind);
+#[tokio::test]
+async fn another_mode_answers_what_waits() {
+    for (mode, approved) in [(PermissionMode::ApproveAll, true), (PermissionMode::Deny, false)] {
+        let (desk, _) = desk();
+        let mut asking = pin!(desk.request(question(PermissionKind::Command)));
+        assert!(poll(asking.as_mut()).is_pending());
+        desk.set_mode(mode);
+        assert_eq!(desk.mode(), mode);
+        assert_eq!(asking.await.is_ok(), approved);
     }
-    let unknown: PermissionKind = serde_json::from_str("\"teleport\"").expect("falls to other");
-    assert_eq!(unknown, PermissionKind::Other);
+}
+
+#[tokio::test]
+async fn asking_again_forgets_what_was_always_approved() {
+    let (desk, _) = desk();
+    {
+        let mut asking = pin!(desk.request(question(PermissionKind::Write)));
+        assert!(poll(asking.as_mut()).is_pending());
+        desk.resolve(waiting(&desk), PermissionDecision::ApproveAlways).expect("it waits");
+        asking.await.expect("approved");
+    }
+    desk.set_mode(PermissionMode::Ask);
+    let mut asking = pin!(desk.request(question(PermissionKind::Write)));
+    assert!(poll(asking.as_mut()).is_pending());
 }

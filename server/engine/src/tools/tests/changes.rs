@@ -1,7 +1,9 @@
 //! `createFile`, `editFile` and `applyDiff`.
 
 use super::*;
-use crate::permission::{DenyAll, PermissionDecision, PermissionDesk, PermissionKind};
+use wire::{PermissionDecision, PermissionKind, PermissionMode};
+
+use crate::permission::{DenyAll, PermissionDesk};
 
 fn readme(content: &str) -> Value {
     json!({ "path": "README.md", "content": content })
@@ -175,7 +177,7 @@ async fn what_changes_while_people_think_is_not_overwritten() {
 
 #[tokio::test]
 async fn a_call_that_is_dropped_while_it_waits_changes_nothing() {
-    let desk = PermissionDesk::new(PermissionDesk::TIME_OUT, |_| {});
+    let desk = PermissionDesk::new(PermissionMode::Ask, PermissionDesk::TIME_OUT, |_| {});
     let fixture = Fixture::asking(Arc::new(desk.clone()));
     let call = fixture.call("createFile", json!({ "path": "new", "content": "" }));
     tokio::select! {

@@ -138,12 +138,7 @@ fn addresses_are_checked() {
 #[tokio::test]
 async fn a_session_needs_a_known_model() {
     let harness = Harness::new().await;
-    let settings = AgentSettings {
-        model: "other".to_owned(),
-        working_directory: PathBuf::from("/"),
-        tools: Arc::new(ToolSet::default()),
-        events: AgentEvents::new(|_| {}),
-    };
+    let settings = AgentSettings::new("other", "/", AgentEvents::new(|_| {}));
     let Err(error) = harness.backend.start_session(settings).await else {
         panic!("there is no such model");
     };

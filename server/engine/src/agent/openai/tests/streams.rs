@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use stub_provider::Answer;
+use wire::Usage;
 
 use super::*;
 
@@ -47,10 +48,13 @@ async fn a_turn_is_reasoning_text_and_a_count() {
             end(message, "message-1-2"),
             AgentEvent::Usage {
                 model: MODEL.to_owned(),
-                input: 20,
-                output: 7,
-                cached: 16,
-                reasoning: 3
+                usage: Usage {
+                    input_tokens: 20,
+                    output_tokens: 7,
+                    cached_tokens: 16,
+                    reasoning_tokens: 3,
+                    cost: None,
+                },
             },
             AgentEvent::TurnEnd { turn_id: "turn-1".to_owned() },
         ]

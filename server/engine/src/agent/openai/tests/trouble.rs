@@ -151,12 +151,7 @@ async fn a_provider_that_is_not_there_is_told() {
     for address in ["http://127.0.0.1:1/v1", "https://127.0.0.1:1/v1"] {
         let mut settings = settings(&stub);
         settings.base_url = BaseUrl::parse(address).expect("an address");
-        let agent = AgentSettings {
-            model: MODEL.to_owned(),
-            working_directory: PathBuf::from("/"),
-            tools: Arc::new(ToolSet::default()),
-            events: AgentEvents::new(|_| {}),
-        };
+        let agent = AgentSettings::new(MODEL, "/", AgentEvents::new(|_| {}));
         let session = OpenAi::new(settings).start_session(agent).await.expect("a session");
         let failed = session.run_turn("go", &CancellationToken::new()).await;
         let Err(AgentError::Failed(message)) = failed else {
