@@ -10,6 +10,7 @@
 //! one line that names its place and the remedy.
 
 mod command_line;
+mod copilot;
 mod file;
 mod providers;
 
@@ -19,6 +20,7 @@ use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use engine::agent::copilot::CopilotSettings;
 use engine::agent::openai::ProviderSettings;
 use serde::Deserialize;
 
@@ -79,6 +81,8 @@ pub struct Settings {
     pub simulated_first_ms: u64,
     /// How long the simulated models wait between deltas.
     pub simulated_delta_ms: u64,
+    /// How the GitHub Copilot CLI is used, if it is.
+    pub copilot: Option<CopilotSettings>,
     /// Who else runs models, in the order of preference.
     pub providers: Vec<ProviderSettings>,
     /// How log lines look.
@@ -165,6 +169,8 @@ fn settle(
     let access_key = given_key.or_else(|| access_key_generated.then(AccessKey::generate));
 
     let providers = providers::settle(&file, working_directory)?;
+    let test = line.test || file.test;
+    let copilot = copilot::settle(&line, &file, working_directory, test)?;
 
     let test_folder = match line.test_folder.or(file.test_folder) {
         Some(folder) => working_directory.join(folder),
@@ -174,7 +180,7 @@ fn settle(
     Ok(Settings {
         host,
         port: line.port.or(file.port).unwrap_or(default_address.port()),
-        test: line.test || file.test,
+        test,
         test_folder,
         access_key,
         access_key_generated,
@@ -198,6 +204,7 @@ fn settle(
             .simulated_delta_ms
             .or(file.simulated_delta_ms)
             .unwrap_or(DEFAULT_SIMULATED_DELTA_MS),
+        copilot,
         providers,
         log_format: line.log_format.or(file.log_format).unwrap_or_default(),
     })
@@ -420,6 +427,7 @@ mod tests {
             "--test-folder",
             "--config",
             "--access-key",
+            "--copilot-cli",
             "--version",
             "validate",
             "schema",

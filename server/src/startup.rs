@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::agent::copilot::Copilot;
 use engine::agent::openai::OpenAi;
 use engine::agent::simulated::{Simulated, SimulatedSettings};
 use engine::agent::{AgentBackend, Catalog};
@@ -148,6 +149,9 @@ fn start_sessions(
     let sessions =
         SessionSettings { max_sessions: settings.max_sessions, ..SessionSettings::new(repo_root) };
     let mut backends: Vec<Arc<dyn AgentBackend>> = vec![Arc::new(simulated)];
+    if let Some(copilot) = &settings.copilot {
+        backends.push(Arc::new(Copilot::new(copilot.clone())));
+    }
     for provider in &settings.providers {
         backends.push(Arc::new(OpenAi::new(provider.clone())));
     }

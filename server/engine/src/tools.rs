@@ -34,9 +34,9 @@ use crate::permission::PermissionHandler;
 pub use command::CommandSettings;
 pub use sandbox::{Fault, SandboxError, Workspace};
 
-use sandbox::ContentHash;
 pub(crate) use change::preview;
 pub(crate) use command::is_secret;
+use sandbox::ContentHash;
 pub(crate) use sandbox::show_path;
 
 /// The most that a tool answers with, in bytes; reading files has limits of its own.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::copilot::CopilotTable;
 use super::providers::ProviderTable;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
 
@@ -29,6 +30,7 @@ pub(super) struct ConfigFile {
     pub(super) test: bool,
     pub(super) test_folder: Option<PathBuf>,
     pub(super) log_format: Option<LogFormat>,
+    pub(super) copilot: CopilotTable,
     pub(super) providers: Vec<ProviderTable>,
 }
 
@@ -39,6 +41,7 @@ struct Document {
     server: ServerTable,
     simulated: SimulatedTable,
     log: LogTable,
+    copilot: CopilotTable,
     providers: Vec<ProviderTable>,
 }
 
@@ -92,8 +95,8 @@ impl ConfigFile {
     }
 
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let Document { server, simulated, log, providers } =
-            toml::from_str(&text).map_err(|error| ConfigError::File {
+        let Document { server, simulated, log, copilot, providers } = toml::from_str(&text)
+            .map_err(|error| ConfigError::File {
                 file: path.clone(),
                 line: error.span().map(|span| line_of(&text, &span)),
                 problem: error.message().split_whitespace().collect::<Vec<_>>().join(" "),
@@ -115,6 +118,7 @@ impl ConfigFile {
             test: server.test,
             test_folder: server.test_folder,
             log_format: log.format,
+            copilot,
             providers,
         })
     }

@@ -51,7 +51,9 @@ impl Copilot {
         let settings = Arc::new(settings);
         let found = find::Places::new(settings.cli.clone()).find();
         match &found {
-            Ok(Some(program)) => tracing::info!(program = %program.display(), "found the Copilot CLI"),
+            Ok(Some(program)) => {
+                tracing::info!(program = %program.display(), "found the Copilot CLI")
+            }
             Ok(None) => tracing::info!("no Copilot CLI found: its models are not offered"),
             Err(reason) => tracing::warn!(reason, "the Copilot CLI can't be used"),
         }

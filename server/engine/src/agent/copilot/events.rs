@@ -99,7 +99,8 @@ impl Reader {
             "assistant.reasoning_delta" => self.add_reasoning(data, emit),
             "assistant.reasoning" => self.complete_reasoning(data, emit),
             "assistant.message_delta" => {
-                if let (Some(id), Some(delta)) = (text(data, "messageId"), text(data, "deltaContent"))
+                if let (Some(id), Some(delta)) =
+                    (text(data, "messageId"), text(data, "deltaContent"))
                 {
                     self.end_reasoning(emit);
                     self.message = Some(id.to_owned());
@@ -125,7 +126,8 @@ impl Reader {
     }
 
     fn add_reasoning(&mut self, data: &Value, emit: &mut dyn FnMut(AgentEvent)) {
-        let (Some(id), Some(delta)) = (text(data, "reasoningId"), text(data, "deltaContent")) else {
+        let (Some(id), Some(delta)) = (text(data, "reasoningId"), text(data, "deltaContent"))
+        else {
             return;
         };
         let part = match &self.reasoning {
@@ -176,12 +178,7 @@ impl Reader {
         }
     }
 
-    fn start_tool(
-        &mut self,
-        data: &Value,
-        agent: Option<&str>,
-        emit: &mut dyn FnMut(AgentEvent),
-    ) {
+    fn start_tool(&mut self, data: &Value, agent: Option<&str>, emit: &mut dyn FnMut(AgentEvent)) {
         if agent.is_none() {
             self.end_reasoning(emit);
         }
@@ -265,7 +262,8 @@ fn news(before: &str, all: &str) -> String {
     }
     // A line was written anew: tell it again, from its beginning.
     let same = before.bytes().zip(all.bytes()).take_while(|(old, new)| old == new).count();
-    let line = all.as_bytes()[..same].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let line =
+        all.as_bytes()[..same].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     format!("\n{}", all.get(line..).unwrap_or_default())
 }
 
@@ -301,7 +299,8 @@ fn emit_usage(data: &Value, emit: &mut dyn FnMut(AgentEvent)) {
         output_tokens: count("outputTokens"),
         cached_tokens: count("cacheReadTokens"),
         reasoning_tokens: count("reasoningTokens"),
-        cost: data.get("cost").and_then(Value::as_f64),
+        // What an endpoint of the operator's costs, the CLI does not know.
+        cost: data.get("cost").and_then(Value::as_f64).filter(|_| data["isByok"] != true),
     };
     if !usage.is_empty() {
         let model = text(data, "model").unwrap_or_default().to_owned();

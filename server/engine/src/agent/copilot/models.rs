@@ -40,7 +40,8 @@ impl ModelList {
 
     /// The models there are; none if there is no CLI and nobody asked for one. Cancel safe.
     pub(super) async fn get(&self, launcher: &Launcher) -> Result<Vec<ModelInfo>, AgentError> {
-        let found = Places::new(self.settings.cli.clone()).find().map_err(AgentError::Unavailable)?;
+        let found =
+            Places::new(self.settings.cli.clone()).find().map_err(AgentError::Unavailable)?;
         if let Some(own) = &self.settings.provider {
             found.ok_or_else(|| AgentError::Unavailable(NOT_INSTALLED.to_owned()))?;
             own.key.read().await.map_err(AgentError::Unavailable)?;

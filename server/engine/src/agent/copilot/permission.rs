@@ -109,7 +109,8 @@ fn question(data: &PermissionRequestData, folder: &Path) -> PermissionRequest {
 
 /// A path as seen from the folder, if it is below.
 fn shown(path: &str, folder: &Path) -> String {
-    let below = Path::new(path).strip_prefix(folder).ok().filter(|rest| rest.components().count() > 0);
+    let below =
+        Path::new(path).strip_prefix(folder).ok().filter(|rest| rest.components().count() > 0);
     show_path(&below.map_or_else(|| path.into(), |rest| rest.to_string_lossy()))
 }
 

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use futures_util::future::{FusedFuture, FutureExt};
 use github_copilot_sdk::Client;
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -22,8 +24,13 @@ use crate::tools::is_secret;
 const FAREWELL: Duration = Duration::from_secs(1);
 /// How long it is waited for the reason after a connection broke.
 const REASON: Duration = Duration::from_secs(1);
+/// How long it is waited for what a process wrote before its end: another may hold the pipe.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 /// Of one line that the CLI writes to its log.
 const LONGEST_LINE: u64 = 4096;
+
+/// The variable with the mark.
+const MARK: &str = "COPILOT_PORTAL_CLI";
 
 /// A CLI process, shared by the sessions. Dropped, it ends with all that it started.
 pub(super) struct Runtime {
@@ -51,13 +58,14 @@ impl Runtime {
         settings: &CopilotSettings,
         end: CancellationToken,
     ) -> Result<Self, String> {
-        let mut child = spawn(program, settings)
+        let mark = mark();
+        let mut child = spawn(program, settings, &mark)
             .map_err(|error| format!("can't be started: {error}: `{}`", program.display()))?;
         let pipes = child.stdout.take().zip(child.stdin.take()).zip(child.stderr.take());
         let ((output, input), log) = pipes.ok_or("the system gave no pipes")?;
         tracing::info!(program = %program.display(), pid = child.id(), "started the Copilot CLI");
         let death = Arc::new(Death { wanted: end, ..Death::default() });
-        let watcher = tokio::spawn(watch(Watched::new(child), log, death.clone()));
+        let watcher = tokio::spawn(watch(Watched::new(child, mark), log, death.clone()));
         let watcher = AbortOnDropHandle::new(watcher);
         let folder = std::env::current_dir().unwrap_or_default();
         let client = Client::from_streams(output, input, folder).map_err(|error| error.to_string());
@@ -134,7 +142,15 @@ impl Death {
     }
 }
 
-fn spawn(program: &Path, settings: &CopilotSettings) -> std::io::Result<Child> {
+/// What only this CLI and its descendants have in their environment. Its shells have process
+/// groups of their own, so that nothing else tells whose they are once it was killed.
+fn mark() -> String {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    format!("{}-{number}", std::process::id())
+}
+
+fn spawn(program: &Path, settings: &CopilotSettings, mark: &str) -> std::io::Result<Child> {
     let mut command = Command::new(program);
     command
         .args(["--server", "--stdio", "--no-auto-update"])
@@ -153,6 +169,7 @@ fn spawn(program: &Path, settings: &CopilotSettings) -> std::io::Result<Child> {
         }
     }
     command.envs(settings.environment.iter().map(|(name, value)| (name, value)));
+    command.env(MARK, mark);
     command.spawn()
 }
 
@@ -164,10 +181,11 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(child: Child) -> Self {
+    #[cfg_attr(not(unix), expect(unused_variables, reason = "there are no groups"))]
+    fn new(child: Child, mark: String) -> Self {
         Self {
             #[cfg(unix)]
-            group: ProcessGroup::of(&child),
+            group: ProcessGroup::of(&child).with_mark(format!("{MARK}={mark}")),
             child,
         }
     }
@@ -182,19 +200,20 @@ impl Watched {
 
 /// Runs until the process has ended, by itself or because it is to.
 async fn watch(mut process: Watched, log: ChildStderr, death: Arc<Death>) {
-    let mut log = Box::pin(pass_on(log, &death));
-    let mut is_open = true;
+    let mut log = Box::pin(pass_on(log, &death).fuse());
     let status = loop {
         tokio::select! {
             status = process.child.wait() => break Some(status),
             () = death.wanted.cancelled() => break None,
-            () = &mut log, if is_open => is_open = false,
+            () = &mut log => {}
         }
     };
     process.end();
     if let Some(status) = status {
         // What it wrote before its end says more than its end.
-        let _ = timeout(Duration::from_millis(100), &mut log).await;
+        if !log.is_terminated() {
+            let _ = timeout(LAST_WORDS, &mut log).await;
+        }
         let how = match status {
             Ok(status) => status.to_string(),
             Err(error) => error.to_string(),
