@@ -36,10 +36,10 @@ fn text_of(content: &Value) -> String {
 }
 
 fn call(prompt: &str) -> Option<(&str, &str)> {
-    let lower = prompt.to_ascii_lowercase();
-    let start = lower.find("use the ")? + "use the ".len();
-    let (tool, rest) = prompt[start..].split_once(" tool with the argument \"")?;
-    Some((tool, rest.split('"').next()?))
+    let (before, after) = prompt.split_once(" tool with the argument \"")?;
+    let (verb, tool) = before.rsplit_once(' ')?;
+    let is_order = verb.to_ascii_lowercase().ends_with("use the");
+    is_order.then(|| after.split('"').next().map(|argument| (tool, argument)))?
 }
 
 /// The quoted text after a phrase.
@@ -51,4 +51,23 @@ fn after<'a>(prompt: &'a str, phrase: &str) -> Option<&'a str> {
 fn is_offered(tool: &str, request: &Received) -> bool {
     let tools = request.body["tools"].as_array().map_or(&[][..], Vec::as_slice);
     tools.iter().any(|offered| offered["function"]["name"] == tool)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_are_found_in_a_prompt() {
+        for (prompt, expected) in [
+            ("Use the a tool with the argument \"b c\".", Some(("a", "b c"))),
+            ("Look. Then use the a tool with the argument \"\", and rest", Some(("a", ""))),
+            ("Never mind the a tool with the argument \"b\"", None),
+            ("Use the a tool", None),
+        ] {
+            assert_eq!(call(prompt), expected, "{prompt}");
+        }
+        assert_eq!(after("Think. Say \"yes\" or \"no\".", "say \""), Some("yes"));
+        assert_eq!(after("Think.", "say \""), None);
+    }
 }
