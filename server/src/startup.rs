@@ -149,11 +149,13 @@ fn start_sessions(
     let sessions =
         SessionSettings { max_sessions: settings.max_sessions, ..SessionSettings::new(repo_root) };
     let mut backends: Vec<Arc<dyn AgentBackend>> = vec![Arc::new(simulated)];
-    if let Some(copilot) = &settings.copilot {
-        backends.push(Arc::new(Copilot::new(copilot.clone())));
-    }
     for provider in &settings.providers {
         backends.push(Arc::new(OpenAi::new(provider.clone())));
+    }
+    // Last: what the operator set up comes before what happens to be installed, and is not kept
+    // waiting for a process that must be started to be asked.
+    if let Some(copilot) = &settings.copilot {
+        backends.push(Arc::new(Copilot::new(copilot.clone())));
     }
     let catalog = Catalog::new(backends);
     SessionManager::new(catalog, sessions, live, lifecycle.clone())

@@ -29,9 +29,9 @@ use super::tools;
 use super::turn::{Died, Turns};
 use crate::agent::{AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings};
 
-/// Events that may wait for us. They are taken at once; a machine that stands still for a moment
-/// must not lose any.
-const EVENT_BUFFER: usize = 64 * 1024;
+/// Events that may wait for us. They are taken at once, but a machine that stands still for a
+/// moment must not lose any. Room for all of them is taken when a session starts.
+const EVENT_BUFFER: usize = 4096;
 /// How long the CLI may take to become idle after it was told to abort.
 const ABORT_TIME: Duration = Duration::from_secs(1);
 /// How long the CLI may take to let a session go.
