@@ -10,6 +10,7 @@
 //! one line that names its place and the remedy.
 
 mod command_line;
+mod copilot;
 mod file;
 mod providers;
 
@@ -19,6 +20,7 @@ use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use engine::agent::copilot::CopilotSettings;
 use engine::agent::openai::ProviderSettings;
 use serde::Deserialize;
 use wire::PermissionMode;
@@ -80,6 +82,8 @@ pub struct Settings {
     pub simulated_first_ms: u64,
     /// How long the simulated models wait between deltas.
     pub simulated_delta_ms: u64,
+    /// How the GitHub Copilot CLI is used, if it is.
+    pub copilot: Option<CopilotSettings>,
     /// Who else runs models, in the order of preference.
     pub providers: Vec<ProviderSettings>,
     /// The environment variables that hold keys: agents must not see them.
@@ -176,7 +180,9 @@ fn settle(
     let access_key = given_key.or_else(|| access_key_generated.then(AccessKey::generate));
 
     let providers = providers::settle(&file, working_directory)?;
-    let secret_variables = providers::secret_variables(&file);
+    let secret_variables = file.secret_variables();
+    let test = line.test || file.test;
+    let copilot = copilot::settle(&line, &file, working_directory, test, &secret_variables)?;
 
     let test_folder = match line.test_folder.or(file.test_folder) {
         Some(folder) => working_directory.join(folder),
@@ -186,7 +192,7 @@ fn settle(
     Ok(Settings {
         host,
         port: line.port.or(file.port).unwrap_or(default_address.port()),
-        test: line.test || file.test,
+        test,
         test_folder,
         access_key,
         access_key_generated,
@@ -210,6 +216,7 @@ fn settle(
             .simulated_delta_ms
             .or(file.simulated_delta_ms)
             .unwrap_or(DEFAULT_SIMULATED_DELTA_MS),
+        copilot,
         providers,
         secret_variables,
         permissions: line.permissions.or(file.permissions.sessions).unwrap_or(PermissionMode::Ask),
@@ -467,6 +474,7 @@ mod tests {
             "--test-folder",
             "--config",
             "--access-key",
+            "--copilot-cli",
             "--version",
             "validate",
             "schema",

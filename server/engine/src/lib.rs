@@ -17,6 +17,8 @@ pub mod job;
 pub mod lifecycle;
 pub mod live;
 pub mod permission;
+#[cfg(unix)]
+mod process_group;
 pub mod session;
 pub mod task;
 pub mod tools;

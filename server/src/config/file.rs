@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use wire::PermissionMode;
 
+use super::copilot::CopilotTable;
 use super::providers::ProviderTable;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
 
@@ -30,6 +31,7 @@ pub(super) struct ConfigFile {
     pub(super) test: bool,
     pub(super) test_folder: Option<PathBuf>,
     pub(super) log_format: Option<LogFormat>,
+    pub(super) copilot: CopilotTable,
     pub(super) providers: Vec<ProviderTable>,
     pub(super) permissions: PermissionsTable,
     pub(super) agent: AgentTable,
@@ -42,6 +44,7 @@ struct Document {
     server: ServerTable,
     simulated: SimulatedTable,
     log: LogTable,
+    copilot: CopilotTable,
     providers: Vec<ProviderTable>,
     permissions: PermissionsTable,
     agent: AgentTable,
@@ -113,7 +116,7 @@ impl ConfigFile {
     }
 
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let Document { server, simulated, log, providers, permissions, agent } =
+        let Document { server, simulated, log, copilot, providers, permissions, agent } =
             toml::from_str(&text).map_err(|error| ConfigError::File {
                 file: path.clone(),
                 line: error.span().map(|span| line_of(&text, &span)),
@@ -136,10 +139,17 @@ impl ConfigFile {
             test: server.test,
             test_folder: server.test_folder,
             log_format: log.format,
+            copilot,
             providers,
             permissions,
             agent,
         })
+    }
+
+    /// The environment variables that hold keys.
+    pub(super) fn secret_variables(&self) -> Vec<String> {
+        let providers = self.providers.iter().filter_map(ProviderTable::key_variable);
+        providers.chain(self.copilot.key_variable()).cloned().collect()
     }
 
     /// A problem that was found in a value after parsing.
