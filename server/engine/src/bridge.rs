@@ -39,6 +39,7 @@ use std::time::{Duration, SystemTime};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 use wire::bridge::{
     Event, HistoryCleared, MessageAccepted, MessageRequest, Mode, SessionHistory, SessionSummary,
 };
@@ -128,6 +129,8 @@ struct Inner {
     board: Mutex<Board>,
     bus: Arc<Bus>,
     store: Option<Store>,
+    /// The futures of the runs.
+    running: TaskTracker,
 }
 
 impl Bridge {
@@ -156,6 +159,7 @@ impl Bridge {
                 settings: RwLock::new(Arc::new(settings)),
                 board: Mutex::new(board),
                 bus: Bus::new(first),
+                running: TaskTracker::new(),
                 store,
             }),
         })
@@ -217,7 +221,7 @@ impl Bridge {
             max_steps,
         };
         run.announce()?;
-        self.inner.lifecycle.spawn(run.run());
+        self.inner.lifecycle.spawn(self.inner.running.track_future(run.run()));
         Ok(MessageAccepted { accepted: true, id, session_id })
     }
 
@@ -278,12 +282,11 @@ impl Bridge {
 
     /// Cancels all runs, waits for their ends, then ends the events.
     pub async fn stop_all(&self) {
-        let ended = self.inner.board.lock().close();
+        self.inner.board.lock().close();
+        self.inner.running.close();
         // Even if nobody waits any longer.
         let _close = CloseOnDrop(&self.inner.bus);
-        for run in ended {
-            run.cancelled().await;
-        }
+        self.inner.running.wait().await;
     }
 }
 

@@ -63,8 +63,6 @@ pub(super) struct ActiveRun {
     pub(super) text: String,
     pub(super) desk: Option<PermissionDesk>,
     pub(super) stop: CancellationToken,
-    /// Cancelled when all of it is over.
-    pub(super) ended: CancellationToken,
 }
 
 impl Session {
@@ -274,13 +272,12 @@ impl Board {
         self.run(request.id)?.desk.clone()
     }
 
-    /// Takes no more runs and cancels those there are. Returns what tells their ends.
-    pub(super) fn close(&mut self) -> Vec<CancellationToken> {
+    /// Takes no more runs and cancels those there are.
+    pub(super) fn close(&mut self) {
         self.closed = true;
         for run in &self.runs {
             run.stop.cancel();
         }
-        self.runs.iter().map(|run| run.ended.clone()).collect()
     }
 
     pub(super) fn saving(&self, session_id: &str) -> Option<Arc<AsyncMutex<()>>> {

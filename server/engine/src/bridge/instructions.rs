@@ -8,7 +8,7 @@ use serde_json::Value;
 use wire::bridge::Role;
 
 use super::step::StepError;
-use crate::agent::{Tool, ToolSet};
+use crate::agent::Tool;
 
 /// A prompt, after what was said before it.
 pub(super) fn prompt(before: &[(Role, String)], text: &str) -> String {
@@ -27,7 +27,11 @@ pub(super) fn prompt(before: &[(Role, String)], text: &str) -> String {
 }
 
 /// The beginning of an agent's conversation.
-pub(super) fn goal(goal: &str, tools: &ToolSet, max_steps: u32) -> String {
+pub(super) fn goal<'a>(
+    goal: &str,
+    tools: impl IntoIterator<Item = &'a Tool>,
+    max_steps: u32,
+) -> String {
     let mut rules = format!(
         "<context>
 You are an agent that works in a folder, the workspace, towards a goal that stands below. You work \
@@ -45,7 +49,7 @@ Actions are done one after the other. An action is an object with the name of it
 fields of that tool:
 "
     );
-    for tool in tools.iter() {
+    for tool in tools {
         let _ = writeln!(rules, "- {}: {}", signature(tool), tool.description);
     }
     rules.push_str(

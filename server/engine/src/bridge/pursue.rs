@@ -18,12 +18,15 @@ const MAX_RESULTS: usize = 256 * 1024;
 /// What people are shown of one result.
 const MAX_SHOWN: usize = 2_000;
 const MAX_SHOWN_LINES: usize = 20;
+const RUN_COMMAND: &str = "runCommand";
 
 /// An agent at work.
 pub(super) struct Pursuit<'a, Tell, Begin> {
     pub(super) talk: &'a Talk,
     pub(super) tools: &'a ToolSet,
     pub(super) max_steps: u32,
+    /// Whether commands are allowed.
+    pub(super) commands: bool,
     /// Takes what people read, piece by piece.
     pub(super) tell: Tell,
     /// Called with the name of a tool that is about to run.
@@ -34,7 +37,9 @@ impl<Tell: Fn(&str), Begin: Fn(&str)> Pursuit<'_, Tell, Begin> {
     /// Works until the model is done or has no steps left. Dropped, everything it does stops.
     pub(super) async fn run(&self, goal: &str) -> Result<RunEnd, String> {
         let max_steps = self.max_steps;
-        let mut prompt = instructions::goal(goal, self.tools, max_steps);
+        // A model is not told of what it may not use.
+        let offered = self.tools.iter().filter(|tool| self.commands || tool.name != RUN_COMMAND);
+        let mut prompt = instructions::goal(goal, offered, max_steps);
         for number in 1..=max_steps {
             (self.tell)(&format!("### Step {number}/{max_steps}\n\n"));
             let (actions, commentary) = match self.next_step(prompt).await? {

@@ -51,7 +51,6 @@ struct EndOfRun {
     bridge: Arc<Inner>,
     id: MessageId,
     session_id: String,
-    ended: CancellationToken,
     told: bool,
 }
 
@@ -69,7 +68,6 @@ impl Run {
             text: String::new(),
             desk: None,
             stop: self.stop.clone(),
-            ended: CancellationToken::new(),
         };
         let message = HistoryMessage {
             id: self.id,
@@ -150,6 +148,7 @@ impl Run {
             talk,
             tools: &tools,
             max_steps: self.max_steps,
+            commands: self.rules.allow_commands,
             tell: |text: &str| teller.tell(text),
             begin: |name: &str| name.clone_into(&mut tool.lock()),
         };
@@ -275,12 +274,10 @@ impl Teller {
 
 impl EndOfRun {
     fn new(run: &Run) -> Self {
-        let active = run.bridge.board.lock().run(run.id).map(|active| active.ended.clone());
         Self {
             bridge: Arc::clone(&run.bridge),
             id: run.id,
             session_id: run.session_id.clone(),
-            ended: active.unwrap_or_default(),
             told: false,
         }
     }
@@ -304,6 +301,5 @@ impl Drop for EndOfRun {
         if !self.told {
             self.tell((RunEnd::Failed, Some("internal error".to_owned())));
         }
-        self.ended.cancel();
     }
 }

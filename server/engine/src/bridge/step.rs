@@ -33,25 +33,34 @@ pub(super) struct Action {
 pub(super) enum StepError {
     #[error("there is no JSON object in the answer")]
     NoObject,
+    #[error("the JSON object has neither `actions` nor `finalSummary`")]
+    Unrelated,
     #[error("the JSON object does not parse: {0}")]
     Syntax(String),
     #[error("{0}")]
     Schema(String),
 }
 
+impl StepError {
+    /// A wrong step says more than a brace in prose.
+    fn weight(&self) -> u8 {
+        match self {
+            Self::NoObject => 0,
+            Self::Unrelated => 1,
+            Self::Syntax(_) => 2,
+            Self::Schema(_) => 3,
+        }
+    }
+}
+
 /// The step in a text.
 pub(super) fn find(text: &str) -> Result<Step, StepError> {
-    let mut first_error = None;
+    let mut problem = StepError::NoObject;
     let mut fits = |candidate: &str| match read(candidate) {
         Ok(step) => Some(step),
         Err(error) => {
-            // A wrong step says more than a brace in prose.
-            let replaces = match (&first_error, &error) {
-                (None, _) | (Some(StepError::Syntax(_)), StepError::Schema(_)) => true,
-                (Some(_), _) => false,
-            };
-            if replaces {
-                first_error = Some(error);
+            if error.weight() > problem.weight() {
+                problem = error;
             }
             None
         }
@@ -62,7 +71,7 @@ pub(super) fn find(text: &str) -> Result<Step, StepError> {
         }
     }
     let step = find_balanced(text, &mut fits);
-    step.ok_or_else(|| first_error.unwrap_or(StepError::NoObject))
+    step.ok_or(problem)
 }
 
 /// What stands between lines of back-ticks. A block that is not closed goes to the end.
@@ -135,6 +144,9 @@ struct AnyStep {
 fn read(candidate: &str) -> Result<Step, StepError> {
     let value: Value =
         serde_json::from_str(candidate).map_err(|error| StepError::Syntax(error.to_string()))?;
+    if ["actions", "finalSummary", "done"].iter().all(|key| value.get(key).is_none()) {
+        return Err(StepError::Unrelated);
+    }
     let schema = |problem: &str| StepError::Schema(problem.to_owned());
     let step: AnyStep = serde_json::from_value(value)
         .map_err(|error| StepError::Schema(format!("the object is no step: {error}")))?;
