@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::bridge::{AgentTable, BridgeTable, WorkspaceTable};
 use super::providers::ProviderTable;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
 
@@ -30,6 +31,9 @@ pub(super) struct ConfigFile {
     pub(super) test_folder: Option<PathBuf>,
     pub(super) log_format: Option<LogFormat>,
     pub(super) providers: Vec<ProviderTable>,
+    pub(super) agent: AgentTable,
+    pub(super) bridge: BridgeTable,
+    pub(super) workspaces: Vec<WorkspaceTable>,
 }
 
 /// The file's shape.
@@ -40,6 +44,9 @@ struct Document {
     simulated: SimulatedTable,
     log: LogTable,
     providers: Vec<ProviderTable>,
+    agent: AgentTable,
+    bridge: BridgeTable,
+    workspaces: Vec<WorkspaceTable>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -92,7 +99,7 @@ impl ConfigFile {
     }
 
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let Document { server, simulated, log, providers } =
+        let Document { server, simulated, log, providers, agent, bridge, workspaces } =
             toml::from_str(&text).map_err(|error| ConfigError::File {
                 file: path.clone(),
                 line: error.span().map(|span| line_of(&text, &span)),
@@ -116,6 +123,9 @@ impl ConfigFile {
             test_folder: server.test_folder,
             log_format: log.format,
             providers,
+            agent,
+            bridge,
+            workspaces,
         })
     }
 

@@ -202,6 +202,12 @@ fn key_of_environment(name: &str) -> KeySource {
     }
 }
 
+/// The environment variables that hold keys.
+pub(super) fn secret_variables(file: &ConfigFile) -> Vec<String> {
+    let names = file.providers.iter().filter_map(|table| table.api_key_env.as_ref());
+    names.map(|name| name.get_ref().clone()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

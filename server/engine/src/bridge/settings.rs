@@ -88,7 +88,7 @@ impl Default for AgentRules {
             prefix: "agent:".to_owned(),
             max_steps: 12,
             allowed_roots: vec!["*".to_owned()],
-            require_approval: false,
+            require_approval: true,
             allow_commands: false,
             secrets: Vec::new(),
         }

@@ -48,6 +48,7 @@ impl Fixture {
         fs::write(folders[0].path().join("README.md"), "# Hello\n").expect("file");
         let mut settings =
             BridgeSettings::new(folders.iter().map(|folder| WorkspaceFolder::new(folder.path())));
+        settings.agent.require_approval = false;
         change(&mut settings);
         let data = tempfile::tempdir().expect("temporary folder");
         let (bridge, lifecycle) = start(settings, &data);
