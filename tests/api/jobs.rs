@@ -27,7 +27,7 @@ async fn the_overview_has_grid_jobs_and_charts_and_nothing_else() {
     let app = TestApp::with_job(seq([task("ok"), task("no")])).await;
     let reply = app.get("/api/copilot/job").await.json();
     let fields: Vec<&String> = reply.as_object().expect("an object").keys().collect();
-    assert_eq!(fields, ["chart", "grid", "jobs"]);
+    assert_eq!(fields, ["grid", "jobs", "chart"]);
     assert_eq!(
         reply["grid"],
         json!([{"keyword": "test", "jobs": [{"name": "job", "jobName": "job"}]}])

@@ -145,9 +145,9 @@ async fn open_sessions_are_listed() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 
     let mut expected = vec![
-        json!({"sessionId": quiet.id, "modelId": MODEL, "workingDirectory": "/",
+        json!({"sessionId": quiet.id, "modelId": MODEL, "workingDirectory": "/", "permissions": "ask",
                "busy": false, "queued": 0}),
-        json!({"sessionId": busy, "modelId": "gpt-5.2", "workingDirectory": folder,
+        json!({"sessionId": busy, "modelId": "gpt-5.2", "workingDirectory": folder, "permissions": "ask",
                "busy": true, "queued": 2}),
     ];
     expected.sort_by_key(|session| session["sessionId"].to_string());
