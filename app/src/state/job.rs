@@ -9,6 +9,7 @@
 //! Everything may come again from its beginning, and changes nothing then. A work that starts again
 //! begins anew: what was said in its run before is forgotten.
 
+mod tally;
 mod time;
 
 #[cfg(test)]
@@ -18,9 +19,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use wire::{
     ErrorName, JobId, JobResponse, JobStatus, JobStatusReply, LiveBatch, LiveId, LiveItem,
-    LiveReply, SessionId, SessionResponse, TaskId, TaskResponse, WorkStatus,
+    LiveReply, SessionId, SessionResponse, TaskId, TaskResponse, Usage, WorkStatus,
 };
 
+use tally::Tallies;
 pub(crate) use time::{Millis, Span};
 
 /// More ids than this are asked for later.
@@ -34,6 +36,8 @@ const DRIVING_STARTED: &str = "[SESSION STARTED] driving";
 pub(crate) trait Tab: Clone {
     /// Nothing said yet; the task may be under way.
     fn new(task_runs: bool) -> Self;
+    /// A session is this source from now on.
+    fn name_session(&self, source: usize, id: SessionId);
     /// A session says more.
     fn take_session(&self, source: usize, responses: Vec<SessionResponse>);
     /// A session has ended.
@@ -67,6 +71,7 @@ pub(crate) struct JobState<T> {
     tasks: HashMap<TaskId, u32>,
     /// Where the sessions are heard.
     sessions: HashMap<SessionId, (T, usize)>,
+    tallies: Tallies,
     /// What was not read to its end.
     open: Vec<LiveId>,
     /// What comes of the job happened before: its times are those of the last status.
@@ -133,6 +138,7 @@ impl<T: Tab> JobState<T> {
             works: BTreeMap::new(),
             tasks: HashMap::new(),
             sessions: HashMap::new(),
+            tallies: Tallies::default(),
             open: vec![LiveId::Job(id)],
             replays: true,
         }
@@ -156,6 +162,25 @@ impl<T: Tab> JobState<T> {
         (started - running, running)
     }
 
+    /// What its sessions used, as far as this page has read.
+    pub(crate) fn usage(&self) -> Usage {
+        self.tallies.usage()
+    }
+
+    /// What the sessions of a work's last run used.
+    pub(crate) fn usage_of(&self, work: u32) -> Usage {
+        let run = self.works.get(&work).and_then(|work| work.run.as_ref());
+        run.map(|run| self.tallies.usage_of(&run.sessions)).unwrap_or_default()
+    }
+
+    /// The first work in which a question waits for an answer.
+    pub(crate) fn asking(&self) -> Option<u32> {
+        let asks = |work: &Work<T>| {
+            work.run.as_ref().is_some_and(|run| self.tallies.asks(&run.sessions))
+        };
+        self.works.iter().find(|(_, work)| asks(work)).map(|(id, _)| *id)
+    }
+
     /// What to ask for next, one id a line; nothing once everything was read.
     pub(crate) fn open_ids(&self) -> Option<String> {
         let ids: Vec<String> = self.open.iter().take(MAX_IDS).map(ToString::to_string).collect();
@@ -169,6 +194,7 @@ impl<T: Tab> JobState<T> {
         for id in &self.open {
             match id {
                 LiveId::Session(id) => {
+                    self.tallies.rewind(*id);
                     if let Some((tab, source)) = self.sessions.get(id) {
                         tab.rewind_session(*source);
                     }
@@ -219,6 +245,7 @@ impl<T: Tab> JobState<T> {
             let id = item.id();
             let error = match item {
                 LiveItem::Session(id, LiveReply::Responses { responses }) => {
+                    changed |= self.tallies.take(id, &responses);
                     if let Some((tab, source)) = self.sessions.get(&id) {
                         tab.take_session(*source, responses);
                     }
@@ -342,13 +369,14 @@ impl<T: Tab> JobState<T> {
                     let voice = self.sessions.entry(session_id).or_insert_with(|| {
                         self.open.push(LiveId::Session(session_id));
                         run.sessions.push(session_id);
-                        run.open_session(is_driving)
+                        run.open_session(session_id, is_driving)
                     });
                     if is_driving {
                         run.source = voice.1 + 1;
                     }
                 }
                 TaskResponse::TaskSessionStopped { session_id, .. } => {
+                    self.tallies.end(session_id);
                     if let Some((tab, source)) = self.sessions.get(&session_id) {
                         tab.end_session(*source);
                     }
@@ -364,6 +392,7 @@ impl<T: Tab> JobState<T> {
         self.open.retain(|open| *open != id);
         match id {
             LiveId::Session(id) => {
+                self.tallies.end(id);
                 if let Some((tab, source)) = self.sessions.get(&id) {
                     tab.end_session(*source);
                 }
@@ -422,15 +451,17 @@ impl<T: Tab> Run<T> {
     }
 
     /// Where a new session is heard.
-    fn open_session(&mut self, is_driving: bool) -> (T, usize) {
-        if is_driving {
+    fn open_session(&mut self, id: SessionId, is_driving: bool) -> (T, usize) {
+        let (tab, source) = if is_driving {
             self.drivers += 1;
             (self.driving.clone(), 2 * self.drivers - 1)
         } else {
             let tab = T::new(false);
             self.attempts.push(tab.clone());
             (tab, 0)
-        }
+        };
+        tab.name_session(source, id);
+        (tab, source)
     }
 }
 

@@ -5,15 +5,23 @@
 //! the page simply reads everything once more under a new token. A task has a stream of its own;
 //! what it decided stands where it arrived.
 //!
+//! Questions before a tool acts, and what extensions say, stand in the same order; what a session
+//! used is added up beside it.
+//!
 //! Several sessions can share a transcript. Each is a source with a number: so their ids can't
 //! clash, and what one source says stands below what those of lower numbers say.
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use wire::{SessionResponse, TaskId, TaskResponse};
+use wire::{
+    LogLevel, PendingPermission, PermissionId, PermissionOutcome, PermissionRequest,
+    SessionResponse, TaskId, TaskResponse,
+};
+
+use super::spending::Spending;
 
 /// What a block shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,6 +30,10 @@ pub(crate) enum BlockKind {
     Reasoning,
     Tool,
     Message,
+    /// Somebody is asked before a tool acts.
+    Question,
+    /// A line of an extension.
+    Log,
 }
 
 impl BlockKind {
@@ -32,6 +44,8 @@ impl BlockKind {
             Self::Reasoning => "Reasoning",
             Self::Tool => "Tool",
             Self::Message => "Message",
+            Self::Question => "Question",
+            Self::Log => "Log",
         }
     }
 
@@ -51,6 +65,27 @@ pub(crate) struct Block {
     pub(crate) body: String,
     pub(crate) completed: bool,
     pub(crate) failed: bool,
+    /// What is asked, in a block of that kind.
+    pub(crate) question: Option<Question>,
+    /// How serious it is, in a line of an extension.
+    pub(crate) level: Option<LogLevel>,
+}
+
+/// A question, and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Question {
+    pub(crate) id: PermissionId,
+    pub(crate) request: PermissionRequest,
+    /// Nothing while it waits for an answer.
+    pub(crate) outcome: Option<PermissionOutcome>,
+}
+
+/// What an extension says for the moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Remark {
+    pub(crate) extension: String,
+    pub(crate) level: LogLevel,
+    pub(crate) message: String,
 }
 
 impl Block {
@@ -59,11 +94,16 @@ impl Block {
     }
 
     fn complete(title: Option<&str>, body: String) -> Self {
-        Self { title: title.map(str::to_owned), body, completed: true, failed: false }
+        Self { title: title.map(str::to_owned), body, completed: true, ..Self::default() }
     }
 
     fn error(title: &str, message: String) -> Self {
         Self { failed: true, ..Self::complete(Some(title), message) }
+    }
+
+    fn log(remark: Remark) -> Self {
+        let line = Self::complete(Some(&remark.extension), remark.message);
+        Self { level: Some(remark.level), ..line }
     }
 
     /// The text in a block's header: `Kind (title) [receiving...]`.
@@ -111,6 +151,12 @@ pub(crate) struct Transcript<C> {
     decided: usize,
     /// The sources that are at work.
     working: Vec<usize>,
+    /// The questions that wait for an answer.
+    waiting: Vec<(usize, PermissionId)>,
+    /// What each source used.
+    spent: BTreeMap<usize, Spending>,
+    /// What an extension said last for the moment.
+    remark: Option<Remark>,
 }
 
 impl<C> Default for Transcript<C> {
@@ -121,6 +167,9 @@ impl<C> Default for Transcript<C> {
             counted: HashMap::new(),
             decided: 0,
             working: Vec::new(),
+            waiting: Vec::new(),
+            spent: BTreeMap::new(),
+            remark: None,
         }
     }
 }
@@ -134,6 +183,31 @@ impl<C: BlockCell> Transcript<C> {
     /// From here on the history of a source comes again from its beginning.
     pub(crate) fn rewind(&mut self, source: usize) {
         self.counted.remove(&source);
+        self.spent.remove(&source);
+    }
+
+    /// How many questions wait for an answer.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// What all sources used, and the last of them in its last turn.
+    pub(crate) fn spent(&self) -> Spending {
+        self.spent.values().fold(Spending::default(), |all, one| all.and_then(one))
+    }
+
+    /// What an extension says for the moment.
+    pub(crate) fn remark(&self) -> Option<&Remark> {
+        self.remark.as_ref()
+    }
+
+    /// A source has ended: nobody waits for answers in it any more.
+    pub(crate) fn end(&mut self, source: usize) {
+        let open: Vec<_> = self.waiting.iter().filter(|(of, _)| *of == source).copied().collect();
+        for (_, id) in open {
+            self.settle(source, id, PermissionOutcome::Withdrawn);
+        }
+        self.remark = None;
     }
 
     /// From here on a task's history comes from its beginning.
@@ -234,13 +308,33 @@ impl<C: BlockCell> Transcript<C> {
             R::AgentStart { .. } => {
                 return Changes { working: Some(true), opened: false };
             }
-            R::Idle => return Changes { working: Some(false), opened: false },
-            R::AgentEnd { .. }
-            | R::PermissionRequest(_)
-            | R::PermissionResolved { .. }
-            | R::Usage { .. }
-            | R::ExtensionLog { .. } => false,
+            R::Idle => {
+                self.remark = None;
+                return Changes { working: Some(false), opened: false };
+            }
+            R::AgentEnd { .. } => false,
+            R::PermissionRequest(pending) => self.ask(source, pending),
+            R::PermissionResolved { request_id, decision } => {
+                self.settle(source, request_id, decision);
+                false
+            }
+            R::Usage { usage, .. } => {
+                self.spent.entry(source).or_default().add(usage);
+                false
+            }
+            R::ExtensionLog { extension, level, message, ephemeral } => {
+                let remark = Remark { extension, level, message };
+                if ephemeral {
+                    self.remark = Some(remark);
+                    false
+                } else {
+                    self.count(source, BlockKind::Log, Block::log(remark))
+                }
+            }
         };
+        if is_prompt {
+            self.spent.entry(source).or_default().begin_turn();
+        }
         Changes { opened, working: is_prompt.then_some(true) }
     }
 
@@ -259,6 +353,32 @@ impl<C: BlockCell> Transcript<C> {
             block.body = content;
             block.completed = true;
         })
+    }
+
+    /// Opens a question. One that is known stays as it is: what came of it follows, or is known.
+    fn ask(&mut self, source: usize, pending: PendingPermission) -> bool {
+        let PendingPermission { id, request } = pending;
+        let key = (source, BlockKind::Question, id.to_string());
+        if self.places.contains_key(&key) {
+            return false;
+        }
+        self.waiting.push((source, id));
+        let question = Some(Question { id, request, outcome: None });
+        self.change(key, |block| *block = Block { question, ..Block::default() })
+    }
+
+    /// A question has ended. Of one that is not known there is nothing to tell.
+    fn settle(&mut self, source: usize, id: PermissionId, outcome: PermissionOutcome) {
+        self.waiting.retain(|waiting| *waiting != (source, id));
+        let key = (source, BlockKind::Question, id.to_string());
+        if self.places.contains_key(&key) {
+            self.change(key, |block| {
+                block.completed = true;
+                if let Some(question) = &mut block.question {
+                    question.outcome = Some(outcome);
+                }
+            });
+        }
     }
 
     /// Adds a complete block that has a number for an id.
