@@ -96,6 +96,11 @@ prefixed_id!(
     PermissionId,
     "permission-"
 );
+prefixed_id!(
+    /// Names one message to the bridge, and the run that answers it.
+    MessageId,
+    "message-"
+);
 
 /// Only the one spelling that [`fmt::Display`] gives: two spellings would be two readers' keys
 /// for one thing.

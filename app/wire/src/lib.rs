@@ -4,6 +4,7 @@
 //! browser share. Pure: no I/O, no clock, and (without the feature `generate`) no randomness, so
 //! that it compiles for the browser as it is.
 
+pub mod bridge;
 pub mod chart;
 pub mod entry;
 mod id;
@@ -19,7 +20,9 @@ mod session_list;
 mod task;
 mod usage;
 
-pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, PermissionId, SessionId, TaskId};
+pub use id::{
+    JobId, LiveToken, MessageId, ParseIdError, ParseTokenError, PermissionId, SessionId, TaskId,
+};
 pub use job::{
     JobFacts, JobInfo, JobList, JobResponse, JobStarted, JobStatus, JobStatusReply, JobTask, Jobs,
     RunningJobs, WorkStatus,
