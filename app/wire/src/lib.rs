@@ -6,6 +6,7 @@
 
 pub mod chart;
 pub mod entry;
+mod extension;
 mod id;
 mod job;
 mod live;
@@ -19,6 +20,9 @@ mod session_list;
 mod task;
 mod usage;
 
+pub use extension::{
+    ExtensionInfo, ExtensionLine, ExtensionSource, ExtensionState, ExtensionTrust, Extensions,
+};
 pub use id::{JobId, LiveToken, ParseIdError, ParseTokenError, PermissionId, SessionId, TaskId};
 pub use job::{
     JobFacts, JobInfo, JobList, JobResponse, JobStarted, JobStatus, JobStatusReply, JobTask, Jobs,

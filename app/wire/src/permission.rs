@@ -44,6 +44,8 @@ macro_rules! words {
     };
 }
 
+pub(crate) use words;
+
 /// A word that is none of the accepted ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownWord;
