@@ -3,9 +3,10 @@
 use leptos::prelude::*;
 use wire::{SessionId, SessionResponse, TaskId, TaskResponse};
 
+use super::blocks::{Block, BlockCell, BlockKey};
 use super::job::Tab;
 use super::spending::Spending;
-use super::transcript::{Block, BlockCell, BlockKey, Changes, Remark, Transcript};
+use super::transcript::{Changes, Remark, Transcript};
 use crate::api::ApiError;
 use crate::poll::{self, Connection, Event};
 
@@ -185,9 +186,8 @@ impl Feed {
 
     /// Tells what is not in blocks, if it is new.
     fn tell_aside(self) {
-        let (waiting, spent, remark) = self
-            .transcript
-            .with_value(|all| (all.waiting(), all.spent(), all.remark().cloned()));
+        let (waiting, spent, remark) =
+            self.transcript.with_value(|all| (all.waiting(), all.spent(), all.remark().cloned()));
         set_if_new(self.waiting, waiting);
         set_if_new(self.spent, spent);
         set_if_new(self.remark, remark);
@@ -203,7 +203,7 @@ impl Feed {
     }
 }
 
-fn set_if_new<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: T) {
+pub(super) fn set_if_new<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: T) {
     if signal.with_untracked(|known| *known != value) {
         signal.set(value);
     }

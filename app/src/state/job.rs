@@ -175,9 +175,8 @@ impl<T: Tab> JobState<T> {
 
     /// The first work in which a question waits for an answer.
     pub(crate) fn asking(&self) -> Option<u32> {
-        let asks = |work: &Work<T>| {
-            work.run.as_ref().is_some_and(|run| self.tallies.asks(&run.sessions))
-        };
+        let asks =
+            |work: &Work<T>| work.run.as_ref().is_some_and(|run| self.tallies.asks(&run.sessions));
         self.works.iter().find(|(_, work)| asks(work)).map(|(id, _)| *id)
     }
 

@@ -17,68 +17,12 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 
 use wire::{
-    LogLevel, PendingPermission, PermissionId, PermissionOutcome, PermissionRequest,
-    SessionResponse, TaskId, TaskResponse,
+    LogLevel, PendingPermission, PermissionId, PermissionOutcome, SessionResponse, TaskId,
+    TaskResponse,
 };
 
+use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks};
 use super::spending::Spending;
-
-/// What a block shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum BlockKind {
-    User,
-    Reasoning,
-    Tool,
-    Message,
-    /// Somebody is asked before a tool acts.
-    Question,
-    /// A line of an extension.
-    Log,
-}
-
-impl BlockKind {
-    /// As the header spells it.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            Self::User => "User",
-            Self::Reasoning => "Reasoning",
-            Self::Tool => "Tool",
-            Self::Message => "Message",
-            Self::Question => "Question",
-            Self::Log => "Log",
-        }
-    }
-
-    /// Long-winded blocks fold when they are complete; what was said stays open.
-    pub(crate) fn folds(self) -> bool {
-        matches!(self, Self::Reasoning | Self::Tool)
-    }
-}
-
-/// Which block: its source, its kind, and the id that the session gave it.
-pub(crate) type BlockKey = (usize, BlockKind, String);
-
-/// One block.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Block {
-    pub(crate) title: Option<String>,
-    pub(crate) body: String,
-    pub(crate) completed: bool,
-    pub(crate) failed: bool,
-    /// What is asked, in a block of that kind.
-    pub(crate) question: Option<Question>,
-    /// How serious it is, in a line of an extension.
-    pub(crate) level: Option<LogLevel>,
-}
-
-/// A question, and how it ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Question {
-    pub(crate) id: PermissionId,
-    pub(crate) request: PermissionRequest,
-    /// Nothing while it waits for an answer.
-    pub(crate) outcome: Option<PermissionOutcome>,
-}
 
 /// What an extension says for the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,46 +32,11 @@ pub(crate) struct Remark {
     pub(crate) message: String,
 }
 
-impl Block {
-    fn receiving(title: Option<String>, body: String) -> Self {
-        Self { title, body, ..Self::default() }
+impl Remark {
+    fn into_block(self) -> Block {
+        let line = Block::complete(Some(&self.extension), self.message);
+        Block { level: Some(self.level), ..line }
     }
-
-    fn complete(title: Option<&str>, body: String) -> Self {
-        Self { title: title.map(str::to_owned), body, completed: true, ..Self::default() }
-    }
-
-    fn error(title: &str, message: String) -> Self {
-        Self { failed: true, ..Self::complete(Some(title), message) }
-    }
-
-    fn log(remark: Remark) -> Self {
-        let line = Self::complete(Some(&remark.extension), remark.message);
-        Self { level: Some(remark.level), ..line }
-    }
-
-    /// The text in a block's header: `Kind (title) [receiving...]`.
-    pub(crate) fn header(&self, kind: BlockKind) -> String {
-        let title = self.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
-        let state = if self.completed { "" } else { " [receiving...]" };
-        format!("{}{title}{state}", kind.label())
-    }
-
-    /// Puts a paragraph under what is there.
-    fn add_paragraph(&mut self, text: &str) {
-        if !self.body.is_empty() && !self.body.ends_with('\n') {
-            self.body.push('\n');
-        }
-        self.body.push_str(text);
-    }
-}
-
-/// Where a block lives, so that whoever draws it hears of each change to this block alone.
-pub(crate) trait BlockCell {
-    /// A cell that holds `block`.
-    fn new(block: Block) -> Self;
-    /// Changes the block and tells whoever draws it.
-    fn update(&self, change: impl FnOnce(&mut Block));
 }
 
 /// What a response changed besides the inside of blocks.
@@ -142,9 +51,7 @@ pub(crate) struct Changes {
 /// All blocks, by their sources; those of one source in the order in which they opened.
 #[derive(Clone, Debug)]
 pub(crate) struct Transcript<C> {
-    blocks: Vec<(BlockKey, C)>,
-    /// Where in `blocks` a block is.
-    places: HashMap<BlockKey, usize>,
+    blocks: Blocks<C>,
     /// Prompts and errors have no id of their own: they are counted, for each source.
     counted: HashMap<usize, usize>,
     /// So are the decisions of a task.
@@ -162,8 +69,7 @@ pub(crate) struct Transcript<C> {
 impl<C> Default for Transcript<C> {
     fn default() -> Self {
         Self {
-            blocks: Vec::new(),
-            places: HashMap::new(),
+            blocks: Blocks::default(),
             counted: HashMap::new(),
             decided: 0,
             working: Vec::new(),
@@ -177,7 +83,7 @@ impl<C> Default for Transcript<C> {
 impl<C: BlockCell> Transcript<C> {
     /// The blocks in their order.
     pub(crate) fn blocks(&self) -> &[(BlockKey, C)] {
-        &self.blocks
+        self.blocks.all()
     }
 
     /// From here on the history of a source comes again from its beginning.
@@ -246,7 +152,7 @@ impl<C: BlockCell> Transcript<C> {
         };
         let key = (source, kind, format!("{id}#{}", self.decided));
         self.decided += 1;
-        Changes { opened: self.change(key, |place| *place = block), working: None }
+        Changes { opened: self.blocks.change(key, |place| *place = block), working: None }
     }
 
     /// Takes in the next response of a source.
@@ -282,7 +188,7 @@ impl<C: BlockCell> Transcript<C> {
                 self.append((source, BlockKind::Tool, tool_call_id), &delta)
             }
             R::EndToolExecution { tool_call_id, result, error } => {
-                self.change((source, BlockKind::Tool, tool_call_id), |block| {
+                self.blocks.change((source, BlockKind::Tool, tool_call_id), |block| {
                     if let Some(result) = result {
                         block.add_paragraph(&format!("Result: {}", result.content));
                         if let Some(details) = result.detailed_content {
@@ -328,7 +234,7 @@ impl<C: BlockCell> Transcript<C> {
                     self.remark = Some(remark);
                     false
                 } else {
-                    self.count(source, BlockKind::Log, Block::log(remark))
+                    self.count(source, BlockKind::Log, remark.into_block())
                 }
             }
         };
@@ -341,44 +247,32 @@ impl<C: BlockCell> Transcript<C> {
     /// Opens a block. A known one (the history comes again) begins anew; if it was complete, its
     /// end follows in the same answer.
     fn open(&mut self, key: BlockKey, title: Option<String>, body: String) -> bool {
-        self.change(key, |block| *block = Block::receiving(title, body))
+        self.blocks.change(key, |block| *block = Block::receiving(title, body))
     }
 
     fn append(&mut self, key: BlockKey, delta: &str) -> bool {
-        self.change(key, |block| block.body.push_str(delta))
+        self.blocks.change(key, |block| block.body.push_str(delta))
     }
 
     fn replace(&mut self, key: BlockKey, content: String) -> bool {
-        self.change(key, |block| {
+        self.blocks.change(key, |block| {
             block.body = content;
             block.completed = true;
         })
     }
 
-    /// Opens a question. One that is known stays as it is: what came of it follows, or is known.
     fn ask(&mut self, source: usize, pending: PendingPermission) -> bool {
-        let PendingPermission { id, request } = pending;
-        let key = (source, BlockKind::Question, id.to_string());
-        if self.places.contains_key(&key) {
-            return false;
+        let id = pending.id;
+        let opened = self.blocks.ask(source, id, pending.request);
+        if opened {
+            self.waiting.push((source, id));
         }
-        self.waiting.push((source, id));
-        let question = Some(Question { id, request, outcome: None });
-        self.change(key, |block| *block = Block { question, ..Block::default() })
+        opened
     }
 
-    /// A question has ended. Of one that is not known there is nothing to tell.
     fn settle(&mut self, source: usize, id: PermissionId, outcome: PermissionOutcome) {
         self.waiting.retain(|waiting| *waiting != (source, id));
-        let key = (source, BlockKind::Question, id.to_string());
-        if self.places.contains_key(&key) {
-            self.change(key, |block| {
-                block.completed = true;
-                if let Some(question) = &mut block.question {
-                    question.outcome = Some(outcome);
-                }
-            });
-        }
+        self.blocks.settle(source, id, outcome);
     }
 
     /// Adds a complete block that has a number for an id.
@@ -386,23 +280,6 @@ impl<C: BlockCell> Transcript<C> {
         let counted = self.counted.entry(source).or_default();
         let key = (source, kind, format!("#{counted}"));
         *counted += 1;
-        self.change(key, |block| *block = complete)
-    }
-
-    /// Changes a block; one that never opened opens now. True if it did.
-    fn change(&mut self, key: BlockKey, change: impl FnOnce(&mut Block)) -> bool {
-        if let Some(place) = self.places.get(&key) {
-            self.blocks[*place].1.update(change);
-            return false;
-        }
-        let mut block = Block::default();
-        change(&mut block);
-        let place = self.blocks.partition_point(|((source, ..), _)| *source <= key.0);
-        self.blocks.insert(place, (key, C::new(block)));
-        // Nearly always the last one.
-        for (place, (key, _)) in self.blocks.iter().enumerate().skip(place) {
-            self.places.insert(key.clone(), place);
-        }
-        true
+        self.blocks.change(key, |block| *block = complete)
     }
 }

@@ -21,7 +21,9 @@ impl Tallies {
         let mut changed = false;
         for response in responses {
             match response {
-                SessionResponse::Usage { usage, .. } => self.0.entry(id).or_default().usage += *usage,
+                SessionResponse::Usage { usage, .. } => {
+                    self.0.entry(id).or_default().usage += *usage
+                }
                 SessionResponse::PermissionRequest(asked) => {
                     self.0.entry(id).or_default().waiting.push(asked.id);
                 }

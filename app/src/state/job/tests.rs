@@ -339,6 +339,7 @@ fn status(job: JobStatus, end: Option<&str>, works: &[(u32, WorkStatus, &str)]) 
             status: *status,
             start_time: start.to_owned(),
             end_time: (!running).then(|| end.to_owned()),
+            usage: Usage::default(),
         }
     });
     JobStatusReply {
@@ -348,6 +349,7 @@ fn status(job: JobStatus, end: Option<&str>, works: &[(u32, WorkStatus, &str)]) 
         end_time: end.map(str::to_owned),
         server_time: "1000".to_owned(),
         status: job,
+        usage: Usage::default(),
         tasks: tasks.collect(),
     }
 }
@@ -439,8 +441,10 @@ fn usage_and_questions_are_added_up_over_sessions_and_runs() {
         };
         R::PermissionRequest(wire::PendingPermission { id: question, request })
     };
-    let resolved =
-        || R::PermissionResolved { request_id: question, decision: wire::PermissionOutcome::Denied };
+    let resolved = || R::PermissionResolved {
+        request_id: question,
+        decision: wire::PermissionOutcome::Denied,
+    };
     let said = |session, responses| LiveBatch {
         live: vec![LiveItem::Session(id("session", session), LiveReply::Responses { responses })],
     };

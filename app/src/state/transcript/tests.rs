@@ -1,21 +1,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use wire::{PermissionKind, ToolError, ToolResult, Usage};
+use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult, Usage};
 
 use super::*;
 
 type Cell = Rc<RefCell<Block>>;
-
-impl BlockCell for Cell {
-    fn new(block: Block) -> Self {
-        Rc::new(RefCell::new(block))
-    }
-
-    fn update(&self, change: impl FnOnce(&mut Block)) {
-        change(&mut self.borrow_mut());
-    }
-}
 
 fn text(text: &str) -> String {
     text.to_owned()
@@ -283,7 +273,8 @@ fn settle(number: u32, decision: PermissionOutcome) -> SessionResponse {
 }
 
 fn outcomes(transcript: &Transcript<Cell>) -> Vec<Option<PermissionOutcome>> {
-    let questions = transcript.blocks().iter().filter_map(|(_, cell)| cell.borrow().question.clone());
+    let questions =
+        transcript.blocks().iter().filter_map(|(_, cell)| cell.borrow().question.clone());
     questions.map(|question| question.outcome).collect()
 }
 
