@@ -328,6 +328,7 @@ mod tests {
             status,
             start_time: "s".to_owned(),
             end_time: Some("e".to_owned()),
+            usage: Usage::default(),
         };
         let running =
             JobTask { task_id: TASK.parse().ok(), end_time: None, ..task(2, WorkStatus::Running) };
@@ -341,6 +342,7 @@ mod tests {
             end_time: None,
             server_time,
             status,
+            usage: Usage { input_tokens: 3, ..Usage::default() },
             tasks,
         };
         assert_spelling(
@@ -348,7 +350,7 @@ mod tests {
             &format!(
                 concat!(
                     r#"{{"jobId":"{}","jobName":"scrum","startTime":"2026-01-02T03:04:05Z","#,
-                    r#""serverTime":"n","status":"Running","tasks":["#,
+                    r#""serverTime":"n","status":"Running","usage":{{"inputTokens":3,"outputTokens":0}},"tasks":["#,
                     r#"{{"workIdInJob":0,"status":"Succeeded","startTime":"s","endTime":"e"}},"#,
                     r#"{{"workIdInJob":1,"status":"Failed","startTime":"s","endTime":"e"}},"#,
                     r#"{{"workIdInJob":2,"taskId":"{}","status":"Running","startTime":"s"}}]}}"#
