@@ -72,6 +72,8 @@ pub(crate) struct JobState<T> {
     /// Where the sessions are heard.
     sessions: HashMap<SessionId, (T, usize)>,
     tallies: Tallies,
+    /// What its sessions used, as the last status said: of those that have ended.
+    told: Usage,
     /// What was not read to its end.
     open: Vec<LiveId>,
     /// What comes of the job happened before: its times are those of the last status.
@@ -84,6 +86,8 @@ pub(crate) struct Work<T> {
     pub(crate) span: Span,
     /// What the last status said of it.
     known: Option<Known>,
+    /// What it used, as the last status said of a run that has ended.
+    told: Usage,
     run: Option<Run<T>>,
     /// The runs before.
     past: Vec<TaskId>,
@@ -118,6 +122,7 @@ impl<T> Default for Work<T> {
             status: None,
             span: Span::default(),
             known: None,
+            told: Usage::default(),
             run: None,
             past: Vec::new(),
             reads_past: false,
@@ -139,6 +144,7 @@ impl<T: Tab> JobState<T> {
             tasks: HashMap::new(),
             sessions: HashMap::new(),
             tallies: Tallies::default(),
+            told: Usage::default(),
             open: vec![LiveId::Job(id)],
             replays: true,
         }
@@ -162,15 +168,17 @@ impl<T: Tab> JobState<T> {
         (started - running, running)
     }
 
-    /// What its sessions used, as far as this page has read.
+    /// What its sessions used. Whoever comes late can't read all of them, and the server tells only
+    /// of those that have ended: so whichever is more.
     pub(crate) fn usage(&self) -> Usage {
-        self.tallies.usage()
+        tally::larger(self.tallies.usage(), self.told)
     }
 
     /// What the sessions of a work's last run used.
     pub(crate) fn usage_of(&self, work: u32) -> Usage {
-        let run = self.works.get(&work).and_then(|work| work.run.as_ref());
-        run.map(|run| self.tallies.usage_of(&run.sessions)).unwrap_or_default()
+        let Some(work) = self.works.get(&work) else { return Usage::default() };
+        let heard = work.run.as_ref().map(|run| self.tallies.usage_of(&run.sessions));
+        tally::larger(heard.unwrap_or_default(), work.told)
     }
 
     /// The first work in which a question waits for an answer.
@@ -226,11 +234,13 @@ impl<T: Tab> JobState<T> {
         };
         self.status = Some(reply.status);
         self.name = Some(reply.job_name);
+        self.told = reply.usage;
         self.span = span(&reply.start_time, reply.end_time);
         for task in reply.tasks {
             let work = self.works.entry(task.work_id_in_job).or_default();
             work.status = Some(task.status);
             work.span = span(&task.start_time, task.end_time);
+            work.told = task.usage;
             work.known = Some(Known { task: task.task_id, span: work.span });
         }
     }
@@ -321,6 +331,9 @@ impl<T: Tab> JobState<T> {
             sessions: Vec::new(),
             source: 0,
         };
+        if !self.replays {
+            work.told = Usage::default();
+        }
         if let Some(before) = work.run.replace(run) {
             work.past.push(before.task);
             self.forget(&before);

@@ -66,6 +66,12 @@ impl Tallies {
     }
 }
 
+/// The one with more tokens.
+pub(super) fn larger(one: Usage, other: Usage) -> Usage {
+    let tokens = |usage: &Usage| usage.input_tokens.saturating_add(usage.output_tokens);
+    if tokens(&other) > tokens(&one) { other } else { one }
+}
+
 fn sum<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Usage {
     tallies.fold(Usage::default(), |mut sum, tally| {
         sum += tally.usage;

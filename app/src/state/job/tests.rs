@@ -471,3 +471,16 @@ fn usage_and_questions_are_added_up_over_sessions_and_runs() {
     assert_eq!(job.take(batch(&[("job", &["-1", "+1 t2"])]), 0), Ok(true));
     assert_eq!((job.usage().input_tokens, job.usage_of(1).input_tokens), (15, 0));
 }
+
+#[test]
+fn who_comes_late_is_told_what_was_used() {
+    let mut job = state();
+    let mut reply = status(JobStatus::Running, None, &[(1, WorkStatus::Succeeded, "200..300")]);
+    let told = |input_tokens| Usage { input_tokens, ..Usage::default() };
+    (reply.usage, reply.tasks[0].usage) = (told(30), told(20));
+    job.take_status(reply, 1000, read);
+    assert_eq!(job.take(batch(&[("job", &["+1 t1", "-1"])]), 1000), Ok(true));
+    assert_eq!((job.usage(), job.usage_of(1)), (told(30), told(20)));
+    assert_eq!(job.take(batch(&[("job", &["+1 t2"])]), 1001), Ok(true));
+    assert_eq!((job.usage(), job.usage_of(1)), (told(30), told(0)));
+}
