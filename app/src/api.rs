@@ -1,5 +1,7 @@
 //! Every request that a page makes. Pages call these functions and nothing else.
 
+pub(crate) mod bridge;
+
 use std::fmt;
 
 use gloo_net::http::Request;
@@ -10,9 +12,10 @@ use web_sys::wasm_bindgen::{JsCast, JsValue};
 use wire::chart::Chart;
 use wire::server::{Refusal, TestReply};
 use wire::{
-    Done, ErrorName, ErrorReply, JobId, JobList, JobStarted, LiveEntity, LiveToken, Models,
-    RunningJobs, SessionId, SessionResponse, SessionStarted, Sessions, StopReply, TaskId,
-    TaskResponse, TaskStarted, Tasks, TokenReply,
+    Done, ErrorName, ErrorReply, ExtensionTrust, Extensions, JobId, JobList, JobStarted,
+    LiveEntity, LiveToken, Models, PermissionDecision, PermissionId, PermissionMode, RunningJobs,
+    SessionId, SessionResponse, SessionStarted, Sessions, StopReply, TaskId, TaskResponse,
+    TaskStarted, Tasks, TokenReply,
 };
 
 /// Why a request brought no answer.
@@ -77,6 +80,7 @@ fn explain(name: ErrorName) -> &'static str {
         ErrorName::TooManyJobs => "Too many jobs are running. Wait for one to end.",
         ErrorName::TooManySessions => "Too many sessions are open. Close one first.",
         ErrorName::TooManyQueries => "Too many prompts are waiting in this session.",
+        ErrorName::PermissionNotPending => "Nobody waits for this answer any more.",
         ErrorName::TooManyReaders | ErrorName::TooManyPendingCalls => {
             "Too many windows follow this server."
         }
@@ -128,6 +132,41 @@ pub async fn abort(id: SessionId) -> Result<(), ApiError> {
 pub async fn stop_session(id: SessionId) -> Result<(), ApiError> {
     let _: StopReply = ask(&format!("/api/copilot/session/{id}/stop"), "").await?;
     Ok(())
+}
+
+/// Answers a question that a tool asked in a session.
+pub async fn decide(
+    id: SessionId,
+    question: PermissionId,
+    decision: PermissionDecision,
+) -> Result<(), ApiError> {
+    let path = format!("/api/copilot/session/{id}/permission/{question}");
+    let _: Done = ask(&path, decision.as_str()).await?;
+    Ok(())
+}
+
+/// Says how a session deals with tools that ask.
+pub async fn set_permissions(id: SessionId, mode: PermissionMode) -> Result<(), ApiError> {
+    let _: Done = ask(&format!("/api/copilot/session/{id}/permissions"), mode.as_str()).await?;
+    Ok(())
+}
+
+/// The extensions of a session.
+pub async fn extensions(id: SessionId) -> Result<Extensions, ApiError> {
+    accept(&get_text(&format!("/api/copilot/session/{id}/extensions"), None).await?)
+}
+
+/// Starts the extensions of a session anew.
+pub async fn reload_extensions(id: SessionId) -> Result<Extensions, ApiError> {
+    ask(&format!("/api/copilot/session/{id}/extensions/reload"), "").await
+}
+
+/// Says whether extensions are started in the folder of a session.
+pub async fn trust_extensions(
+    id: SessionId,
+    trust: ExtensionTrust,
+) -> Result<Extensions, ApiError> {
+    ask(&format!("/api/copilot/session/{id}/extensions/trust"), trust.as_str()).await
 }
 
 /// Ends the server.
@@ -284,8 +323,17 @@ async fn post_text(
     body: &str,
     signal: Option<&AbortSignal>,
 ) -> Result<String, ApiError> {
+    send_text(path, body, "text/plain; charset=utf-8", signal).await
+}
+
+async fn send_text(
+    path: &str,
+    body: &str,
+    content_type: &str,
+    signal: Option<&AbortSignal>,
+) -> Result<String, ApiError> {
     let request = Request::post(path).abort_signal(signal);
-    read_text(request.header("content-type", "text/plain; charset=utf-8").body(body)).await
+    read_text(request.header("content-type", content_type).body(body)).await
 }
 
 /// Reads an answer.

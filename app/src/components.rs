@@ -1,9 +1,13 @@
 //! What several pages share, one file each.
 
 pub(crate) mod confirm;
+pub(crate) mod diff;
 pub(crate) mod flow_chart;
 pub(crate) mod frame;
+pub(crate) mod log_line;
 pub(crate) mod message_block;
+pub(crate) mod permission_card;
+pub(crate) mod permission_select;
 pub(crate) mod resize_bar;
 pub(crate) mod session_responses;
 pub(crate) mod split;

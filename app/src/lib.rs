@@ -10,9 +10,11 @@
 pub mod api;
 mod components;
 mod erase;
+mod events;
 mod flow_chart;
 mod load;
 mod markdown;
+mod notification;
 mod pages;
 mod poll;
 #[cfg(feature = "ssr")]
@@ -26,6 +28,7 @@ use leptos_router::path;
 use wire::server::ConfigReply;
 
 use components::frame::Frame;
+use pages::bridge::BridgePage;
 use pages::index::IndexPage;
 use pages::job_tracking::JobTrackingPage;
 use pages::jobs::JobsPage;
@@ -64,6 +67,8 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/jobs.html") view=JobsPage />
                     <Route path=path!("/jobTracking") view=JobTrackingPage />
                     <Route path=path!("/jobTracking.html") view=JobTrackingPage />
+                    <Route path=path!("/bridge") view=BridgePage />
+                    <Route path=path!("/bridge.html") view=BridgePage />
                     <Route path=path!("/test") view=TestPage />
                     <Route path=path!("/test.html") view=TestPage />
                 </Routes>

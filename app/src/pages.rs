@@ -1,5 +1,6 @@
 //! The pages, one file each.
 
+pub(crate) mod bridge;
 pub(crate) mod index;
 pub(crate) mod job_tracking;
 pub(crate) mod jobs;

@@ -52,7 +52,7 @@ pub(crate) enum Event<R> {
 }
 
 /// The wait before the nth try: doubling from half a second to eight.
-fn back_off(failures: u32) -> Duration {
+pub(crate) fn back_off(failures: u32) -> Duration {
     Duration::from_millis(500 << failures.saturating_sub(1).min(4))
 }
 
@@ -227,7 +227,7 @@ fn say_live_when_quiet(source: &Rc<dyn Source>, signal: &AbortSignal) -> Rc<Cell
     answered
 }
 
-async fn sleep(duration: Duration) {
+pub(crate) async fn sleep(duration: Duration) {
     let (done, wait) = futures_channel::oneshot::channel();
     set_timeout(
         move || {

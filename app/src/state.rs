@@ -1,7 +1,11 @@
-//! What pages know. [`transcript`] and [`job`] are plain data and functions; [`feed`] and
-//! [`tracking`] put them into signals.
+//! What pages know. [`transcript`], [`bridge`] and [`job`] are plain data and functions, over
+//! [`blocks`] and [`spending`]; [`feed`], [`project`] and [`tracking`] put them into signals.
 
+pub(crate) mod blocks;
+pub(crate) mod bridge;
 pub(crate) mod feed;
 pub(crate) mod job;
+pub(crate) mod project;
+pub(crate) mod spending;
 pub(crate) mod tracking;
 pub(crate) mod transcript;

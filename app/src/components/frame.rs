@@ -12,6 +12,7 @@ use crate::pages::jobs::jobs_url;
 enum Section {
     Sessions,
     Jobs,
+    Bridge,
     Test,
 }
 
@@ -20,6 +21,7 @@ fn section_of(path: &str) -> Option<Section> {
     match path.strip_suffix(".html").unwrap_or(path) {
         "/" | "/index" => Some(Section::Sessions),
         "/jobs" | "/jobTracking" => Some(Section::Jobs),
+        "/bridge" => Some(Section::Bridge),
         "/test" => Some(Section::Test),
         _ => None,
     }
@@ -51,6 +53,9 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
                 <a href=jobs aria-current=move || current(Section::Jobs)>
                     "Jobs"
                 </a>
+                <a href="/bridge.html" aria-current=move || current(Section::Bridge)>
+                    "Bridge"
+                </a>
                 <a href="/test.html" aria-current=move || current(Section::Test)>
                     "Test"
                 </a>
@@ -73,6 +78,7 @@ mod tests {
             ("/index.html", Some(Section::Sessions)),
             ("/jobs", Some(Section::Jobs)),
             ("/jobTracking.html", Some(Section::Jobs)),
+            ("/bridge.html", Some(Section::Bridge)),
             ("/test", Some(Section::Test)),
             ("/nothing", None),
         ] {

@@ -6,7 +6,7 @@ use web_sys::Text;
 
 use crate::erase::Erase;
 use crate::markdown;
-use crate::state::transcript::{Block, BlockKind};
+use crate::state::blocks::{Block, BlockKind};
 
 /// A block. While it receives it is raw text of limited height; once complete it folds and may be
 /// shown as Markdown.

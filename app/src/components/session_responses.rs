@@ -1,4 +1,5 @@
-//! What a session says: its blocks, one below the other, and whether more is to come.
+//! What a session says: its blocks, one below the other, the questions among them, and whether more
+//! is to come. The bridge draws its projects with the same.
 
 use leptos::ev::MouseEvent;
 use leptos::html::Div;
@@ -7,10 +8,17 @@ use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlAnchorElement, HtmlElement};
+use wire::{LogLevel, PermissionDecision, PermissionId};
 
+use super::log_line::LogLine;
 use super::message_block::MessageBlock;
+use super::permission_card::{Answer, PermissionCard, waiting_text};
+use crate::api;
 use crate::erase::Erase;
-use crate::state::feed::Feed;
+use crate::state::blocks::{Block, BlockKey, BlockKind};
+use crate::state::feed::{BlockEntry, Feed};
+use crate::state::spending::Spending;
+use crate::state::transcript::Remark;
 
 /// So close to the end counts as at the end.
 const END_MARGIN_PX: i32 = 48;
@@ -51,9 +59,69 @@ fn measure(element: &HtmlElement) -> ViewPort {
     }
 }
 
-/// The blocks of a feed. Follows the end unless the reader has scrolled up.
+/// What is drawn, and whom answers are for.
+#[derive(Clone, Copy)]
+pub(crate) struct Said {
+    pub(crate) blocks: RwSignal<Vec<BlockEntry>>,
+    /// Counts what came.
+    pub(crate) answers: RwSignal<u64>,
+    /// More is to come.
+    pub(crate) works: Signal<bool>,
+    /// How many questions wait.
+    pub(crate) waiting: RwSignal<usize>,
+    /// The answers that are offered.
+    pub(crate) decisions: &'static [PermissionDecision],
+    /// Sends one, to the source that asked.
+    pub(crate) answer: Callback<(usize, PermissionId, PermissionDecision), Answer>,
+}
+
+/// The blocks of a feed, and what its session used.
 #[component]
 pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
+    let answer = move |(source, question, decision)| -> Answer {
+        let session = feed.session(source);
+        Box::pin(async move {
+            match session {
+                Some(session) => api::decide(session, question, decision).await,
+                None => Err(wire::ErrorName::SessionNotFound.into()),
+            }
+        })
+    };
+    let said = Said {
+        blocks: feed.blocks,
+        answers: feed.answers,
+        works: Signal::derive(move || feed.is_working()),
+        waiting: feed.waiting,
+        decisions: PermissionDecision::ALL,
+        answer: Callback::new(answer),
+    };
+    view! {
+        <Stream said=said label="Session">
+            {move || feed.remark.get().map(remark_line)}
+            {move || feed.spent.with(Spending::describe).map(usage_line)}
+        </Stream>
+    }
+}
+
+fn usage_line(text: String) -> AnyView {
+    view! { <p class="session-usage">{text}</p> }.erase()
+}
+
+fn remark_line(remark: Remark) -> AnyView {
+    let Remark { extension, level, message } = remark;
+    view! { <LogLine extension=Some(extension) level=level message=message fleeting=true /> }
+        .erase()
+}
+
+/// What was said, one below the other. Follows the end unless the reader has scrolled up; `children`
+/// stand there.
+#[component]
+pub(crate) fn Stream(
+    said: Said,
+    /// What it is, for those who don't see it.
+    label: &'static str,
+    children: Children,
+) -> impl IntoView {
     let container = NodeRef::<Div>::new();
     let awaiting = NodeRef::<Div>::new();
     let view_port = StoredValue::new(ViewPort::default());
@@ -64,9 +132,9 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
         }
     };
     Effect::new(move |_| {
-        feed.answers.track();
+        said.answers.track();
         // Whether "Awaits responses" is there changes the height.
-        feed.is_working();
+        said.works.track();
         // What is new is drawn by other effects, perhaps after this one.
         request_animation_frame(move || {
             if view_port.try_get_value().is_some_and(|view_port| view_port.follows_end)
@@ -79,7 +147,7 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
     });
     // The policy refuses styles in the server's HTML, so this one is set here.
     Effect::new(move |_| {
-        let display = if feed.is_working() { "block" } else { "none" };
+        let display = if said.works.get() { "block" } else { "none" };
         if let Some(element) = awaiting.get() {
             let _ = HtmlElement::style(&element).set_property("display", display);
         }
@@ -91,7 +159,7 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
             node_ref=container
             tabindex="0"
             role="log"
-            aria-label="Session"
+            aria-label=label
             on:scroll=scrolled
             on:click=|event| {
                 copy_code(&event);
@@ -99,16 +167,82 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
             }
         >
             <For
-                each=move || feed.blocks.get()
+                each=move || said.blocks.get()
                 key=|(key, _)| key.clone()
-                children=|((_, kind, _), block)| {
-                    view! { <MessageBlock kind=kind block=block /> }.erase()
-                }
+                children=move |(key, block)| draw(said, &key, block)
             />
             <div class="session-response-awaiting" node_ref=awaiting>
                 "Awaits responses ..."
             </div>
+            <div role="status">
+                {move || {
+                    waiting_text(said.waiting.get())
+                        .map(|text| {
+                            view! {
+                                <button
+                                    type="button"
+                                    class="waiting-hint"
+                                    on:click=move |_| show_question(container)
+                                >
+                                    {text}
+                                </button>
+                            }
+                        })
+                }}
+            </div>
+            {children()}
         </div>
+    }
+}
+
+fn draw(said: Said, (source, kind, _): &BlockKey, block: ArcRwSignal<Block>) -> AnyView {
+    let (source, kind) = (*source, *kind);
+    match kind {
+        BlockKind::Question => draw_question(said, source, block),
+        BlockKind::Log => {
+            let Block { title, body, level, .. } = block.get_untracked();
+            view! {
+                <LogLine
+                    extension=title
+                    level=level.unwrap_or(LogLevel::Info)
+                    message=body
+                    fleeting=false
+                />
+            }
+            .erase()
+        }
+        _ => view! { <MessageBlock kind=kind block=block /> }.erase(),
+    }
+}
+
+fn draw_question(said: Said, source: usize, block: ArcRwSignal<Block>) -> AnyView {
+    let Some(question) = block.with_untracked(|block| block.question.clone()) else {
+        return ().erase();
+    };
+    let id = question.id;
+    let outcome = Signal::derive(move || {
+        block.with(|block| block.question.as_ref().and_then(|question| question.outcome))
+    });
+    let answer = Callback::new(move |decision| said.answer.run((source, id, decision)));
+    view! {
+        <PermissionCard
+            id=id
+            request=question.request
+            outcome=outcome
+            decisions=said.decisions
+            answer=answer
+        />
+    }
+    .erase()
+}
+
+/// Goes to the first question that waits.
+fn show_question(container: NodeRef<Div>) {
+    let Some(container) = container.get_untracked() else { return };
+    let button = container.query_selector(".permission-card.pending button").ok().flatten();
+    if let Some(button) = button.and_then(|button| button.dyn_into::<HtmlElement>().ok()) {
+        // What has the focus is in view.
+        let _ = button.focus();
     }
 }
 

@@ -11,6 +11,7 @@ use wire::{JobId, WorkStatus};
 use super::jobs::{jobs_url, tracking_url};
 use crate::api::{self, JobPlan};
 use crate::components::flow_chart::{FlowChart, NodeStatus};
+use crate::components::permission_card::mark_title;
 use crate::components::split::Split;
 use crate::components::to_index::ToIndex;
 use crate::config;
@@ -119,6 +120,7 @@ fn JobTracking(wanted: Wanted) -> impl IntoView {
         }),
         selected: RwSignal::new(None),
     };
+    let asks = Memo::new(move |_| page.tracking.is_some_and(|it| it.asking().is_some()));
     let left = view! {
         <section id="job-part">
             <StatusBar page=page />
@@ -135,7 +137,7 @@ fn JobTracking(wanted: Wanted) -> impl IntoView {
         </section>
     };
     view! {
-        <Title text=job_name />
+        <Title text=move || mark_title(&job_name, asks.get()) />
         <Split left=left.erase() right=right.erase() />
     }
 }

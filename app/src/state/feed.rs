@@ -3,8 +3,10 @@
 use leptos::prelude::*;
 use wire::{SessionId, SessionResponse, TaskId, TaskResponse};
 
+use super::blocks::{Block, BlockCell, BlockKey};
 use super::job::Tab;
-use super::transcript::{Block, BlockCell, BlockKey, Changes, Transcript};
+use super::spending::Spending;
+use super::transcript::{Changes, Remark, Transcript};
 use crate::api::ApiError;
 use crate::poll::{self, Connection, Event};
 
@@ -30,6 +32,8 @@ pub(crate) struct Feed {
     transcript: StoredValue<Transcript<ArcRwSignal<Block>>>,
     /// The end of the task, which came before the end of its last turn.
     early_end: StoredValue<Vec<(TaskId, TaskResponse)>>,
+    /// Which session a source is: whom an answer is for.
+    sessions: StoredValue<Vec<(usize, SessionId)>>,
     /// The blocks in their order.
     pub(crate) blocks: RwSignal<Vec<BlockEntry>>,
     /// The agent is at work on a prompt.
@@ -42,6 +46,12 @@ pub(crate) struct Feed {
     pub(crate) task_lost: RwSignal<Option<ApiError>>,
     /// Counts the answers, for those who must do something after each.
     pub(crate) answers: RwSignal<u64>,
+    /// How many questions wait for an answer.
+    pub(crate) waiting: RwSignal<usize>,
+    /// What was used.
+    pub(crate) spent: RwSignal<Spending>,
+    /// What an extension says for the moment.
+    pub(crate) remark: RwSignal<Option<Remark>>,
 }
 
 impl Feed {
@@ -50,12 +60,16 @@ impl Feed {
         Self {
             transcript: StoredValue::new(Transcript::default()),
             early_end: StoredValue::new(Vec::new()),
+            sessions: StoredValue::new(Vec::new()),
             blocks: RwSignal::new(Vec::new()),
             session_works: RwSignal::new(false),
             task_runs: RwSignal::new(task_runs),
             connection: RwSignal::new(Connection::Connecting),
             task_lost: RwSignal::new(None),
             answers: RwSignal::new(0),
+            waiting: RwSignal::new(0),
+            spent: RwSignal::new(Spending::default()),
+            remark: RwSignal::new(None),
         }
     }
 
@@ -65,8 +79,16 @@ impl Feed {
         self.session_works.get() | self.task_runs.get()
     }
 
+    /// The session that a block is of.
+    pub(crate) fn session(self, source: usize) -> Option<SessionId> {
+        self.sessions.with_value(|sessions| {
+            sessions.iter().find(|(known, _)| *known == source).map(|(_, id)| *id)
+        })
+    }
+
     /// Follows a session until it ends or the calling component is gone. In the browser only.
     pub(crate) fn follow(self, id: SessionId) {
+        self.name_session(ONLY, id);
         poll::follow(&id, move |event| self.hear(event));
     }
 
@@ -157,8 +179,18 @@ impl Feed {
         if opened {
             self.blocks.set(self.transcript.with_value(|all| all.blocks().to_vec()));
         }
+        self.tell_aside();
         self.answers.update(|answers| *answers += 1);
         working
+    }
+
+    /// Tells what is not in blocks, if it is new.
+    fn tell_aside(self) {
+        let (waiting, spent, remark) =
+            self.transcript.with_value(|all| (all.waiting(), all.spent(), all.remark().cloned()));
+        set_if_new(self.waiting, waiting);
+        set_if_new(self.spent, spent);
+        set_if_new(self.remark, remark);
     }
 
     fn set_working(self, source: usize, works: bool) {
@@ -171,6 +203,12 @@ impl Feed {
     }
 }
 
+pub(super) fn set_if_new<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: T) {
+    if signal.with_untracked(|known| *known != value) {
+        signal.set(value);
+    }
+}
+
 fn is_end(response: &TaskResponse) -> bool {
     matches!(response, TaskResponse::TaskSucceeded | TaskResponse::TaskFailed)
 }
@@ -178,6 +216,13 @@ fn is_end(response: &TaskResponse) -> bool {
 impl Tab for Feed {
     fn new(task_runs: bool) -> Self {
         Self::new(task_runs)
+    }
+
+    fn name_session(&self, source: usize, id: SessionId) {
+        self.sessions.update_value(|sessions| {
+            sessions.retain(|(known, _)| *known != source);
+            sessions.push((source, id));
+        });
     }
 
     fn take_session(&self, source: usize, responses: Vec<SessionResponse>) {
@@ -189,6 +234,8 @@ impl Tab for Feed {
     }
 
     fn end_session(&self, source: usize) {
+        self.transcript.update_value(|transcript| transcript.end(source));
+        self.tell_aside();
         self.set_working(source, false);
     }
 
@@ -213,6 +260,7 @@ impl Tab for Feed {
     fn forget(&self) {
         self.transcript.set_value(Transcript::default());
         self.blocks.set(Vec::new());
+        self.tell_aside();
     }
 }
 

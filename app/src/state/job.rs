@@ -9,6 +9,7 @@
 //! Everything may come again from its beginning, and changes nothing then. A work that starts again
 //! begins anew: what was said in its run before is forgotten.
 
+mod tally;
 mod time;
 
 #[cfg(test)]
@@ -18,9 +19,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use wire::{
     ErrorName, JobId, JobResponse, JobStatus, JobStatusReply, LiveBatch, LiveId, LiveItem,
-    LiveReply, SessionId, SessionResponse, TaskId, TaskResponse, WorkStatus,
+    LiveReply, SessionId, SessionResponse, TaskId, TaskResponse, Usage, WorkStatus,
 };
 
+use tally::Tallies;
 pub(crate) use time::{Millis, Span};
 
 /// More ids than this are asked for later.
@@ -34,6 +36,8 @@ const DRIVING_STARTED: &str = "[SESSION STARTED] driving";
 pub(crate) trait Tab: Clone {
     /// Nothing said yet; the task may be under way.
     fn new(task_runs: bool) -> Self;
+    /// A session is this source from now on.
+    fn name_session(&self, source: usize, id: SessionId);
     /// A session says more.
     fn take_session(&self, source: usize, responses: Vec<SessionResponse>);
     /// A session has ended.
@@ -67,6 +71,9 @@ pub(crate) struct JobState<T> {
     tasks: HashMap<TaskId, u32>,
     /// Where the sessions are heard.
     sessions: HashMap<SessionId, (T, usize)>,
+    tallies: Tallies,
+    /// What its sessions used, as the last status said: of those that have ended.
+    told: Usage,
     /// What was not read to its end.
     open: Vec<LiveId>,
     /// What comes of the job happened before: its times are those of the last status.
@@ -79,6 +86,8 @@ pub(crate) struct Work<T> {
     pub(crate) span: Span,
     /// What the last status said of it.
     known: Option<Known>,
+    /// What it used, as the last status said of a run that has ended.
+    told: Usage,
     run: Option<Run<T>>,
     /// The runs before.
     past: Vec<TaskId>,
@@ -113,6 +122,7 @@ impl<T> Default for Work<T> {
             status: None,
             span: Span::default(),
             known: None,
+            told: Usage::default(),
             run: None,
             past: Vec::new(),
             reads_past: false,
@@ -133,6 +143,8 @@ impl<T: Tab> JobState<T> {
             works: BTreeMap::new(),
             tasks: HashMap::new(),
             sessions: HashMap::new(),
+            tallies: Tallies::default(),
+            told: Usage::default(),
             open: vec![LiveId::Job(id)],
             replays: true,
         }
@@ -156,6 +168,26 @@ impl<T: Tab> JobState<T> {
         (started - running, running)
     }
 
+    /// What its sessions used. Whoever comes late can't read all of them, and the server tells only
+    /// of those that have ended: so whichever is more.
+    pub(crate) fn usage(&self) -> Usage {
+        tally::larger(self.tallies.usage(), self.told)
+    }
+
+    /// What the sessions of a work's last run used.
+    pub(crate) fn usage_of(&self, work: u32) -> Usage {
+        let Some(work) = self.works.get(&work) else { return Usage::default() };
+        let heard = work.run.as_ref().map(|run| self.tallies.usage_of(&run.sessions));
+        tally::larger(heard.unwrap_or_default(), work.told)
+    }
+
+    /// The first work in which a question waits for an answer.
+    pub(crate) fn asking(&self) -> Option<u32> {
+        let asks =
+            |work: &Work<T>| work.run.as_ref().is_some_and(|run| self.tallies.asks(&run.sessions));
+        self.works.iter().find(|(_, work)| asks(work)).map(|(id, _)| *id)
+    }
+
     /// What to ask for next, one id a line; nothing once everything was read.
     pub(crate) fn open_ids(&self) -> Option<String> {
         let ids: Vec<String> = self.open.iter().take(MAX_IDS).map(ToString::to_string).collect();
@@ -169,6 +201,7 @@ impl<T: Tab> JobState<T> {
         for id in &self.open {
             match id {
                 LiveId::Session(id) => {
+                    self.tallies.rewind(*id);
                     if let Some((tab, source)) = self.sessions.get(id) {
                         tab.rewind_session(*source);
                     }
@@ -201,11 +234,13 @@ impl<T: Tab> JobState<T> {
         };
         self.status = Some(reply.status);
         self.name = Some(reply.job_name);
+        self.told = reply.usage;
         self.span = span(&reply.start_time, reply.end_time);
         for task in reply.tasks {
             let work = self.works.entry(task.work_id_in_job).or_default();
             work.status = Some(task.status);
             work.span = span(&task.start_time, task.end_time);
+            work.told = task.usage;
             work.known = Some(Known { task: task.task_id, span: work.span });
         }
     }
@@ -219,6 +254,7 @@ impl<T: Tab> JobState<T> {
             let id = item.id();
             let error = match item {
                 LiveItem::Session(id, LiveReply::Responses { responses }) => {
+                    changed |= self.tallies.take(id, &responses);
                     if let Some((tab, source)) = self.sessions.get(&id) {
                         tab.take_session(*source, responses);
                     }
@@ -295,6 +331,9 @@ impl<T: Tab> JobState<T> {
             sessions: Vec::new(),
             source: 0,
         };
+        if !self.replays {
+            work.told = Usage::default();
+        }
         if let Some(before) = work.run.replace(run) {
             work.past.push(before.task);
             self.forget(&before);
@@ -342,13 +381,14 @@ impl<T: Tab> JobState<T> {
                     let voice = self.sessions.entry(session_id).or_insert_with(|| {
                         self.open.push(LiveId::Session(session_id));
                         run.sessions.push(session_id);
-                        run.open_session(is_driving)
+                        run.open_session(session_id, is_driving)
                     });
                     if is_driving {
                         run.source = voice.1 + 1;
                     }
                 }
                 TaskResponse::TaskSessionStopped { session_id, .. } => {
+                    self.tallies.end(session_id);
                     if let Some((tab, source)) = self.sessions.get(&session_id) {
                         tab.end_session(*source);
                     }
@@ -364,6 +404,7 @@ impl<T: Tab> JobState<T> {
         self.open.retain(|open| *open != id);
         match id {
             LiveId::Session(id) => {
+                self.tallies.end(id);
                 if let Some((tab, source)) = self.sessions.get(&id) {
                     tab.end_session(*source);
                 }
@@ -422,15 +463,17 @@ impl<T: Tab> Run<T> {
     }
 
     /// Where a new session is heard.
-    fn open_session(&mut self, is_driving: bool) -> (T, usize) {
-        if is_driving {
+    fn open_session(&mut self, id: SessionId, is_driving: bool) -> (T, usize) {
+        let (tab, source) = if is_driving {
             self.drivers += 1;
             (self.driving.clone(), 2 * self.drivers - 1)
         } else {
             let tab = T::new(false);
             self.attempts.push(tab.clone());
             (tab, 0)
-        }
+        };
+        tab.name_session(source, id);
+        (tab, source)
     }
 }
 

@@ -51,6 +51,11 @@ impl Tracking {
             && self.job.with(|job| job.status == Some(JobStatus::Running))
     }
 
+    /// The first work in which a question waits for an answer.
+    pub(crate) fn asking(self) -> Option<u32> {
+        self.job.with(JobState::asking)
+    }
+
     /// How a work stands, if it was ever started.
     pub(crate) fn work_status(self, work: u32) -> Option<WorkStatus> {
         self.job.with(|job| job.work(work)?.status)

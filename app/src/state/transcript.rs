@@ -5,89 +5,38 @@
 //! the page simply reads everything once more under a new token. A task has a stream of its own;
 //! what it decided stands where it arrived.
 //!
+//! Questions before a tool acts, and what extensions say, stand in the same order; what a session
+//! used is added up beside it.
+//!
 //! Several sessions can share a transcript. Each is a source with a number: so their ids can't
 //! clash, and what one source says stands below what those of lower numbers say.
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use wire::{SessionResponse, TaskId, TaskResponse};
+use wire::{
+    LogLevel, PendingPermission, PermissionId, PermissionOutcome, SessionResponse, TaskId,
+    TaskResponse,
+};
 
-/// What a block shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum BlockKind {
-    User,
-    Reasoning,
-    Tool,
-    Message,
+use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks};
+use super::spending::Spending;
+
+/// What an extension says for the moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Remark {
+    pub(crate) extension: String,
+    pub(crate) level: LogLevel,
+    pub(crate) message: String,
 }
 
-impl BlockKind {
-    /// As the header spells it.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            Self::User => "User",
-            Self::Reasoning => "Reasoning",
-            Self::Tool => "Tool",
-            Self::Message => "Message",
-        }
+impl Remark {
+    fn into_block(self) -> Block {
+        let line = Block::complete(Some(&self.extension), self.message);
+        Block { level: Some(self.level), ..line }
     }
-
-    /// Long-winded blocks fold when they are complete; what was said stays open.
-    pub(crate) fn folds(self) -> bool {
-        matches!(self, Self::Reasoning | Self::Tool)
-    }
-}
-
-/// Which block: its source, its kind, and the id that the session gave it.
-pub(crate) type BlockKey = (usize, BlockKind, String);
-
-/// One block.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Block {
-    pub(crate) title: Option<String>,
-    pub(crate) body: String,
-    pub(crate) completed: bool,
-    pub(crate) failed: bool,
-}
-
-impl Block {
-    fn receiving(title: Option<String>, body: String) -> Self {
-        Self { title, body, ..Self::default() }
-    }
-
-    fn complete(title: Option<&str>, body: String) -> Self {
-        Self { title: title.map(str::to_owned), body, completed: true, failed: false }
-    }
-
-    fn error(title: &str, message: String) -> Self {
-        Self { failed: true, ..Self::complete(Some(title), message) }
-    }
-
-    /// The text in a block's header: `Kind (title) [receiving...]`.
-    pub(crate) fn header(&self, kind: BlockKind) -> String {
-        let title = self.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
-        let state = if self.completed { "" } else { " [receiving...]" };
-        format!("{}{title}{state}", kind.label())
-    }
-
-    /// Puts a paragraph under what is there.
-    fn add_paragraph(&mut self, text: &str) {
-        if !self.body.is_empty() && !self.body.ends_with('\n') {
-            self.body.push('\n');
-        }
-        self.body.push_str(text);
-    }
-}
-
-/// Where a block lives, so that whoever draws it hears of each change to this block alone.
-pub(crate) trait BlockCell {
-    /// A cell that holds `block`.
-    fn new(block: Block) -> Self;
-    /// Changes the block and tells whoever draws it.
-    fn update(&self, change: impl FnOnce(&mut Block));
 }
 
 /// What a response changed besides the inside of blocks.
@@ -102,25 +51,31 @@ pub(crate) struct Changes {
 /// All blocks, by their sources; those of one source in the order in which they opened.
 #[derive(Clone, Debug)]
 pub(crate) struct Transcript<C> {
-    blocks: Vec<(BlockKey, C)>,
-    /// Where in `blocks` a block is.
-    places: HashMap<BlockKey, usize>,
+    blocks: Blocks<C>,
     /// Prompts and errors have no id of their own: they are counted, for each source.
     counted: HashMap<usize, usize>,
     /// So are the decisions of a task.
     decided: usize,
     /// The sources that are at work.
     working: Vec<usize>,
+    /// The questions that wait for an answer.
+    waiting: Vec<(usize, PermissionId)>,
+    /// What each source used.
+    spent: BTreeMap<usize, Spending>,
+    /// What an extension said last for the moment.
+    remark: Option<Remark>,
 }
 
 impl<C> Default for Transcript<C> {
     fn default() -> Self {
         Self {
-            blocks: Vec::new(),
-            places: HashMap::new(),
+            blocks: Blocks::default(),
             counted: HashMap::new(),
             decided: 0,
             working: Vec::new(),
+            waiting: Vec::new(),
+            spent: BTreeMap::new(),
+            remark: None,
         }
     }
 }
@@ -128,12 +83,37 @@ impl<C> Default for Transcript<C> {
 impl<C: BlockCell> Transcript<C> {
     /// The blocks in their order.
     pub(crate) fn blocks(&self) -> &[(BlockKey, C)] {
-        &self.blocks
+        self.blocks.all()
     }
 
     /// From here on the history of a source comes again from its beginning.
     pub(crate) fn rewind(&mut self, source: usize) {
         self.counted.remove(&source);
+        self.spent.remove(&source);
+    }
+
+    /// How many questions wait for an answer.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// What all sources used, and the last of them in its last turn.
+    pub(crate) fn spent(&self) -> Spending {
+        self.spent.values().fold(Spending::default(), |all, one| all.and_then(one))
+    }
+
+    /// What an extension says for the moment.
+    pub(crate) fn remark(&self) -> Option<&Remark> {
+        self.remark.as_ref()
+    }
+
+    /// A source has ended: nobody waits for answers in it any more.
+    pub(crate) fn end(&mut self, source: usize) {
+        let open: Vec<_> = self.waiting.iter().filter(|(of, _)| *of == source).copied().collect();
+        for (_, id) in open {
+            self.settle(source, id, PermissionOutcome::Withdrawn);
+        }
+        self.remark = None;
     }
 
     /// From here on a task's history comes from its beginning.
@@ -172,7 +152,7 @@ impl<C: BlockCell> Transcript<C> {
         };
         let key = (source, kind, format!("{id}#{}", self.decided));
         self.decided += 1;
-        Changes { opened: self.change(key, |place| *place = block), working: None }
+        Changes { opened: self.blocks.change(key, |place| *place = block), working: None }
     }
 
     /// Takes in the next response of a source.
@@ -208,7 +188,7 @@ impl<C: BlockCell> Transcript<C> {
                 self.append((source, BlockKind::Tool, tool_call_id), &delta)
             }
             R::EndToolExecution { tool_call_id, result, error } => {
-                self.change((source, BlockKind::Tool, tool_call_id), |block| {
+                self.blocks.change((source, BlockKind::Tool, tool_call_id), |block| {
                     if let Some(result) = result {
                         block.add_paragraph(&format!("Result: {}", result.content));
                         if let Some(details) = result.detailed_content {
@@ -234,31 +214,65 @@ impl<C: BlockCell> Transcript<C> {
             R::AgentStart { .. } => {
                 return Changes { working: Some(true), opened: false };
             }
-            R::Idle => return Changes { working: Some(false), opened: false },
-            R::AgentEnd { .. }
-            | R::PermissionRequest(_)
-            | R::PermissionResolved { .. }
-            | R::Usage { .. }
-            | R::ExtensionLog { .. } => false,
+            R::Idle => {
+                self.remark = None;
+                return Changes { working: Some(false), opened: false };
+            }
+            R::AgentEnd { .. } => false,
+            R::PermissionRequest(pending) => self.ask(source, pending),
+            R::PermissionResolved { request_id, decision } => {
+                self.settle(source, request_id, decision);
+                false
+            }
+            R::Usage { usage, .. } => {
+                self.spent.entry(source).or_default().add(usage);
+                false
+            }
+            R::ExtensionLog { extension, level, message, ephemeral } => {
+                let remark = Remark { extension, level, message };
+                if ephemeral {
+                    self.remark = Some(remark);
+                    false
+                } else {
+                    self.count(source, BlockKind::Log, remark.into_block())
+                }
+            }
         };
+        if is_prompt {
+            self.spent.entry(source).or_default().begin_turn();
+        }
         Changes { opened, working: is_prompt.then_some(true) }
     }
 
     /// Opens a block. A known one (the history comes again) begins anew; if it was complete, its
     /// end follows in the same answer.
     fn open(&mut self, key: BlockKey, title: Option<String>, body: String) -> bool {
-        self.change(key, |block| *block = Block::receiving(title, body))
+        self.blocks.change(key, |block| *block = Block::receiving(title, body))
     }
 
     fn append(&mut self, key: BlockKey, delta: &str) -> bool {
-        self.change(key, |block| block.body.push_str(delta))
+        self.blocks.change(key, |block| block.body.push_str(delta))
     }
 
     fn replace(&mut self, key: BlockKey, content: String) -> bool {
-        self.change(key, |block| {
+        self.blocks.change(key, |block| {
             block.body = content;
             block.completed = true;
         })
+    }
+
+    fn ask(&mut self, source: usize, pending: PendingPermission) -> bool {
+        let id = pending.id;
+        let opened = self.blocks.ask(source, id, pending.request);
+        if opened {
+            self.waiting.push((source, id));
+        }
+        opened
+    }
+
+    fn settle(&mut self, source: usize, id: PermissionId, outcome: PermissionOutcome) {
+        self.waiting.retain(|waiting| *waiting != (source, id));
+        self.blocks.settle(source, id, outcome);
     }
 
     /// Adds a complete block that has a number for an id.
@@ -266,23 +280,6 @@ impl<C: BlockCell> Transcript<C> {
         let counted = self.counted.entry(source).or_default();
         let key = (source, kind, format!("#{counted}"));
         *counted += 1;
-        self.change(key, |block| *block = complete)
-    }
-
-    /// Changes a block; one that never opened opens now. True if it did.
-    fn change(&mut self, key: BlockKey, change: impl FnOnce(&mut Block)) -> bool {
-        if let Some(place) = self.places.get(&key) {
-            self.blocks[*place].1.update(change);
-            return false;
-        }
-        let mut block = Block::default();
-        change(&mut block);
-        let place = self.blocks.partition_point(|((source, ..), _)| *source <= key.0);
-        self.blocks.insert(place, (key, C::new(block)));
-        // Nearly always the last one.
-        for (place, (key, _)) in self.blocks.iter().enumerate().skip(place) {
-            self.places.insert(key.clone(), place);
-        }
-        true
+        self.blocks.change(key, |block| *block = complete)
     }
 }

@@ -7,6 +7,7 @@
 pub mod bridge;
 pub mod chart;
 pub mod entry;
+mod extension;
 mod id;
 mod job;
 mod live;
@@ -20,6 +21,9 @@ mod session_list;
 mod task;
 mod usage;
 
+pub use extension::{
+    ExtensionInfo, ExtensionLine, ExtensionSource, ExtensionState, ExtensionTrust, Extensions,
+};
 pub use id::{
     JobId, LiveToken, MessageId, ParseIdError, ParseTokenError, PermissionId, SessionId, TaskId,
 };

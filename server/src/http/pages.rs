@@ -14,7 +14,7 @@ use wire::server::ConfigReply;
 use super::{AppState, error, server_api};
 
 /// Every page in each of its spellings; `app::App` has the same routes.
-const PAGES: [&str; 9] = [
+const PAGES: [&str; 11] = [
     "/",
     "/index",
     "/index.html",
@@ -22,6 +22,8 @@ const PAGES: [&str; 9] = [
     "/jobs.html",
     "/jobTracking",
     "/jobTracking.html",
+    "/bridge",
+    "/bridge.html",
     "/test",
     "/test.html",
 ];

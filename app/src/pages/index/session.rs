@@ -2,7 +2,9 @@
 //!
 //! `?task=ID` is the last task that was started here, so that a reload comes back to it, too.
 
+mod extensions;
 mod leaving;
+mod permissions;
 mod request;
 
 use std::cell::Cell;
@@ -15,6 +17,7 @@ use leptos_router::hooks::{use_location, use_navigate, use_query_map};
 use wire::{SessionId, TaskId};
 
 use super::{Note, session_query};
+use crate::components::permission_card::mark_title;
 use crate::components::resize_bar::{Axis, ResizeBar};
 use crate::components::session_responses::SessionResponses;
 use crate::erase::Erase;
@@ -64,7 +67,7 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
                 let responses = view! { <SessionResponses feed=feed /> }.erase();
                 let request = view! { <Request id=id task=task feed=feed left=left /> }.erase();
                 view! {
-                    <Title text="Session" />
+                    <Title text=move || mark_title("Session", feed.waiting.get() > 0) />
                     <div id="session-ui">
                         <div id="session-part">
                             <ConnectionBanner feed=feed />

@@ -8,10 +8,11 @@ use leptos_router::components::A;
 use leptos_router::hooks::{use_navigate, use_query_map};
 use web_sys::js_sys;
 use web_sys::wasm_bindgen::JsValue;
-use wire::{ErrorName, ModelInfo, Models, RunningJobs, Sessions};
+use wire::{ErrorName, ModelInfo, Models, PermissionMode, RunningJobs, SessionId, Sessions};
 
 use super::session_url;
 use crate::api::{self, ApiError};
+use crate::components::permission_select::PermissionSelect;
 use crate::config;
 use crate::erase::Erase;
 use crate::load::{Load, Loader};
@@ -31,6 +32,8 @@ pub(super) fn Setup() -> impl IntoView {
     let jobs = Loader::new(api::running_jobs);
     let failure = RwSignal::new(None::<(Field, String)>);
     let starting = RwSignal::new(false);
+    let usual_permissions = config().permissions;
+    let permissions = RwSignal::new(usual_permissions);
 
     // A choice that is gone after a refresh is no choice.
     Effect::new(move |_| {
@@ -62,7 +65,8 @@ pub(super) fn Setup() -> impl IntoView {
         let navigate = navigate.clone();
         spawn_local(async move {
             let chosen = model.get_untracked();
-            match api::start_session(&chosen, &folder.get_untracked()).await {
+            let mode = Some(permissions.get_untracked()).filter(|mode| *mode != usual_permissions);
+            match start_session(&chosen, &folder.get_untracked(), mode).await {
                 Ok(id) => navigate(&session_url(id), leptos_router::NavigateOptions::default()),
                 Err(error) => {
                     failure.set(Some((field_at_fault(&error), error.to_string())));
@@ -94,9 +98,19 @@ pub(super) fn Setup() -> impl IntoView {
                     {move || model_options(&models.state.get(), &model.get())}
                 </select>
                 {move || reason(Field::Model)}
-                {move || provider_problems(&models.state.get())}
             </label>
+            {move || provider_problems(&models.state.get())}
             <FolderField folder=folder>{move || reason(Field::Folder)}</FolderField>
+            <label class="field" for="permission-select">
+                <span class="field-label">"Permissions"</span>
+                <PermissionSelect
+                    mode=Signal::derive(move || Some(permissions.get()))
+                    on_choice=Callback::new(move |mode| permissions.set(mode))
+                />
+                <span class="field-help">
+                    "Whether the agent may change files and run commands. It can be changed later."
+                </span>
+            </label>
             {move || reason(Field::Form)}
             <div class="button-row">
                 <div id="setup-buttons-left">
@@ -120,6 +134,19 @@ pub(super) fn Setup() -> impl IntoView {
         {move || running_jobs(&jobs.state.get())}
         {move || running_sessions(&sessions.state.get())}
     }
+}
+
+/// Starts a session that deals with tools that ask as chosen, or as usual.
+async fn start_session(
+    model: &str,
+    folder: &str,
+    mode: Option<PermissionMode>,
+) -> Result<SessionId, ApiError> {
+    let id = api::start_session(model, folder).await?;
+    if let Some(mode) = mode {
+        api::set_permissions(id, mode).await?;
+    }
+    Ok(id)
 }
 
 /// `#working-dir`; `children` is what is wrong with it.
@@ -199,13 +226,22 @@ fn model_options(models: &Load<Models>, chosen: &str) -> AnyView {
     }
 }
 
+/// Providers that are set up and can't be used, with what to do about it.
 fn provider_problems(models: &Load<Models>) -> Option<AnyView> {
     let Load::Ready(list) = models else { return None };
     let problems = list.problems.iter().map(|problem| {
-        let text = format!("{}: {}", problem.provider, problem.message);
-        view! { <span class="field-help">{text}</span> }
+        let (provider, message) = (problem.provider.clone(), problem.message.clone());
+        view! { <li><strong>{provider}</strong>" " {message}</li> }
     });
-    Some(problems.collect_view().erase())
+    let problems = problems.collect_view();
+    (!list.problems.is_empty()).then(|| {
+        view! {
+            <ul class="provider-problems" aria-label="Providers that can't be used">
+                {problems}
+            </ul>
+        }
+        .erase()
+    })
 }
 
 fn running_sessions(sessions: &Load<Sessions>) -> Option<AnyView> {

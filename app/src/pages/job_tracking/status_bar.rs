@@ -7,6 +7,7 @@ use wire::{JobId, JobStatus};
 use super::{Page, Run};
 use crate::api;
 use crate::poll::Connection;
+use crate::state::spending;
 use crate::state::tracking::Tracking;
 
 /// The bar.
@@ -78,6 +79,34 @@ fn Progress(page: Page, tracking: Tracking) -> impl IntoView {
             max=move || total().to_string()
             value=move || value().to_string()
         ></progress>
+        <Aside page=page tracking=tracking />
+    }
+}
+
+/// What its sessions used, and whether one of them waits for an answer.
+#[component]
+fn Aside(page: Page, tracking: Tracking) -> impl IntoView {
+    let usage = Memo::new(move |_| tracking.job.with(|job| spending::describe(&job.usage())));
+    let asking = Memo::new(move |_| tracking.asking());
+    view! {
+        {move || usage.get().map(|text| view! { <span class="job-usage">{text}</span> })}
+        <div class="job-asking" role="status">
+            {move || {
+                asking
+                    .get()
+                    .map(|work| {
+                        view! {
+                            <button
+                                type="button"
+                                class="waiting-hint"
+                                on:click=move |_| page.selected.set(Some(work))
+                            >
+                                {move || format!("{} waits for your answer", page.label(work))}
+                            </button>
+                        }
+                    })
+            }}
+        </div>
     }
 }
 

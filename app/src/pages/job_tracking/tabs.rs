@@ -11,6 +11,7 @@ use crate::components::session_responses::SessionResponses;
 use crate::erase::Erase;
 use crate::state::feed::Feed;
 use crate::state::job::Work;
+use crate::state::spending;
 
 /// The tabs of a work. A new run of it has new ones.
 #[component]
@@ -22,7 +23,12 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
     let run =
         Memo::new(move |_| page.tracking.and_then(|it| it.job.with(|job| job.work(work)?.task())));
     let attempts = Memo::new(move |_| look(Work::attempts));
-    let chosen = RwSignal::new(0);
+    // Whoever comes to answer finds the question.
+    let is_asking = |index: &usize| {
+        tab(page, work, *index).is_some_and(|feed| feed.waiting.get_untracked() > 0)
+    };
+    let asking = (0..=attempts.get_untracked()).find(is_asking);
+    let chosen = RwSignal::new(asking.unwrap_or_default());
     Effect::new(move |before: Option<Option<TaskId>>| {
         let run = run.get();
         if before.is_some_and(|before| before != run) {
@@ -38,6 +44,9 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
             focus(&tab_id(next));
         }
     };
+    let usage = Memo::new(move |_| {
+        page.tracking.and_then(|it| it.job.with(|job| spending::describe(&job.usage_of(work))))
+    });
     let status = move || page.tracking.and_then(|it| it.work_status(work));
     let elapsed = move || page.tracking.and_then(|it| it.work_elapsed(work));
     view! {
@@ -45,6 +54,7 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
             <h2 class="tab-title">
                 {page.label(work)}
                 <span class="tab-state">{move || describe(status(), elapsed())}</span>
+                {move || usage.get().map(|text| view! { <span class="tab-usage">{text}</span> })}
             </h2>
             <div class="tab-headers" role="tablist" aria-label="Sessions of the task" on:keydown=press>
                 <For
@@ -56,12 +66,17 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
                             run.track();
                             tab(page, work, index).is_some_and(Feed::is_working)
                         };
+                        let asks = move || {
+                            run.track();
+                            tab(page, work, index).is_some_and(|feed| feed.waiting.get() > 0)
+                        };
                         view! {
                             <button
                                 type="button"
                                 id=tab_id(index)
                                 class="tab-header-btn"
                                 class:working=works
+                                class:asking=asks
                                 role="tab"
                                 aria-controls="tab-panel"
                                 aria-selected=move || is_chosen().to_string()

@@ -18,6 +18,8 @@ impl Tab for Notes {
         Self::default()
     }
 
+    fn name_session(&self, _: usize, _: SessionId) {}
+
     fn take_session(&self, source: usize, responses: Vec<SessionResponse>) {
         for response in responses {
             if let SessionResponse::GeneratedUserPrompt { prompt } = response {
@@ -337,7 +339,7 @@ fn status(job: JobStatus, end: Option<&str>, works: &[(u32, WorkStatus, &str)]) 
             status: *status,
             start_time: start.to_owned(),
             end_time: (!running).then(|| end.to_owned()),
-            usage: wire::Usage::default(),
+            usage: Usage::default(),
         }
     });
     JobStatusReply {
@@ -347,7 +349,7 @@ fn status(job: JobStatus, end: Option<&str>, works: &[(u32, WorkStatus, &str)]) 
         end_time: end.map(str::to_owned),
         server_time: "1000".to_owned(),
         status: job,
-        usage: wire::Usage::default(),
+        usage: Usage::default(),
         tasks: tasks.collect(),
     }
 }
@@ -419,4 +421,66 @@ fn no_call_asks_for_more_than_the_server_takes() {
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert!(state.take(batch(&[("job", &many)]), 1).is_ok());
     assert!(state.open_ids().is_some_and(|ids| ids.lines().count() == MAX_IDS));
+}
+
+#[test]
+fn usage_and_questions_are_added_up_over_sessions_and_runs() {
+    use SessionResponse as R;
+    let question = id("permission", 1);
+    let used = |input_tokens| R::Usage {
+        model: "m".to_owned(),
+        usage: Usage { input_tokens, ..Usage::default() },
+    };
+    let asked = || {
+        let request = wire::PermissionRequest {
+            kind: wire::PermissionKind::Create,
+            title: "Create a".to_owned(),
+            path: None,
+            detail: None,
+            diff: None,
+        };
+        R::PermissionRequest(wire::PendingPermission { id: question, request })
+    };
+    let resolved = || R::PermissionResolved {
+        request_id: question,
+        decision: wire::PermissionOutcome::Denied,
+    };
+    let said = |session, responses| LiveBatch {
+        live: vec![LiveItem::Session(id("session", session), LiveReply::Responses { responses })],
+    };
+    let mut job = state();
+    assert_eq!(job.take(batch(&[("job", &["+1 t1"])]), 0), Ok(true));
+    assert_eq!(job.take(batch(&[("t1", &["driver 1", "worker 2"])]), 0), Ok(true));
+    assert_eq!(job.take(said(1, vec![used(10)]), 0), Ok(true));
+    assert_eq!(job.take(said(2, vec![used(5), asked()]), 0), Ok(true));
+    assert_eq!(job.take(said(2, vec![R::Idle]), 0), Ok(false), "nothing but the inside of a tab");
+    assert_eq!((job.usage().input_tokens, job.usage_of(1).input_tokens), (15, 15));
+    assert_eq!(job.asking(), Some(1));
+
+    // Once more from the beginning.
+    job.rewind();
+    assert_eq!(job.take(said(1, vec![used(10)]), 0), Ok(true));
+    assert_eq!(job.take(said(2, vec![used(5), asked(), resolved()]), 0), Ok(true));
+    assert_eq!(job.usage().input_tokens, 15);
+    assert_eq!(job.asking(), None);
+
+    // A session that ends asks no more, and what a run before used was used.
+    assert_eq!(job.take(said(1, vec![asked()]), 0), Ok(true));
+    assert_eq!(job.take(batch(&[("s1", &["closed"])]), 0), Ok(true));
+    assert_eq!(job.asking(), None);
+    assert_eq!(job.take(batch(&[("job", &["-1", "+1 t2"])]), 0), Ok(true));
+    assert_eq!((job.usage().input_tokens, job.usage_of(1).input_tokens), (15, 0));
+}
+
+#[test]
+fn who_comes_late_is_told_what_was_used() {
+    let mut job = state();
+    let mut reply = status(JobStatus::Running, None, &[(1, WorkStatus::Succeeded, "200..300")]);
+    let told = |input_tokens| Usage { input_tokens, ..Usage::default() };
+    (reply.usage, reply.tasks[0].usage) = (told(30), told(20));
+    job.take_status(reply, 1000, read);
+    assert_eq!(job.take(batch(&[("job", &["+1 t1", "-1"])]), 1000), Ok(true));
+    assert_eq!((job.usage(), job.usage_of(1)), (told(30), told(20)));
+    assert_eq!(job.take(batch(&[("job", &["+1 t2"])]), 1001), Ok(true));
+    assert_eq!((job.usage(), job.usage_of(1)), (told(30), told(0)));
 }

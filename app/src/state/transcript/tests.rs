@@ -1,21 +1,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use wire::{ToolError, ToolResult};
+use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult, Usage};
 
 use super::*;
 
 type Cell = Rc<RefCell<Block>>;
-
-impl BlockCell for Cell {
-    fn new(block: Block) -> Self {
-        Rc::new(RefCell::new(block))
-    }
-
-    fn update(&self, change: impl FnOnce(&mut Block)) {
-        change(&mut self.borrow_mut());
-    }
-}
 
 fn text(text: &str) -> String {
     text.to_owned()
@@ -259,4 +249,118 @@ fn the_transcript_works_while_one_of_its_sessions_does() {
     assert!(transcript.set_working(3, true));
     assert!(transcript.set_working(1, false));
     assert!(!transcript.set_working(3, false));
+}
+
+fn asked(number: u32) -> PermissionId {
+    format!("permission-00000000-0000-4000-8000-{number:012}").parse().expect("id")
+}
+
+fn ask(number: u32) -> SessionResponse {
+    SessionResponse::PermissionRequest(PendingPermission {
+        id: asked(number),
+        request: PermissionRequest {
+            kind: PermissionKind::Create,
+            title: text("Create a.txt"),
+            path: Some(text("a.txt")),
+            detail: Some(text("hi")),
+            diff: None,
+        },
+    })
+}
+
+fn settle(number: u32, decision: PermissionOutcome) -> SessionResponse {
+    SessionResponse::PermissionResolved { request_id: asked(number), decision }
+}
+
+fn outcomes(transcript: &Transcript<Cell>) -> Vec<Option<PermissionOutcome>> {
+    let questions =
+        transcript.blocks().iter().filter_map(|(_, cell)| cell.borrow().question.clone());
+    questions.map(|question| question.outcome).collect()
+}
+
+#[test]
+fn a_question_waits_until_it_is_settled_and_stays_settled() {
+    use PermissionOutcome as O;
+    let history = || vec![ask(1), settle(1, O::ApprovedAlways), ask(2), settle(2, O::TimedOut)];
+    let waiting = [1, 0, 1, 0];
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    for (response, waiting) in history().into_iter().zip(waiting) {
+        transcript.apply(0, response);
+        assert_eq!(transcript.waiting(), waiting);
+    }
+    let settled = [Some(O::ApprovedAlways), Some(O::TimedOut)];
+    assert_eq!(outcomes(&transcript), settled);
+    transcript.rewind(0);
+    for response in history() {
+        transcript.apply(0, response);
+        assert_eq!((transcript.waiting(), outcomes(&transcript).as_slice()), (0, &settled[..]));
+    }
+}
+
+#[test]
+fn what_is_asked_in_a_session_that_ended_is_withdrawn() {
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    transcript.apply(1, ask(1));
+    transcript.apply(3, ask(2));
+    transcript.end(1);
+    assert_eq!(transcript.waiting(), 1);
+    assert_eq!(outcomes(&transcript), [Some(PermissionOutcome::Withdrawn), None]);
+    // What really happened may be read afterwards.
+    transcript.apply(1, settle(1, PermissionOutcome::Denied));
+    assert_eq!(outcomes(&transcript)[0], Some(PermissionOutcome::Denied));
+}
+
+#[test]
+fn an_end_of_a_question_nobody_saw_shows_nothing() {
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    let changes = transcript.apply(0, settle(1, PermissionOutcome::Denied));
+    assert_eq!((changes, transcript.blocks().len()), (Changes::default(), 0));
+}
+
+#[test]
+fn usage_is_counted_once_however_often_it_is_read() {
+    let used = |input_tokens| SessionResponse::Usage {
+        model: text("m"),
+        usage: Usage { input_tokens, ..Usage::default() },
+    };
+    let history = || {
+        let prompt = || SessionResponse::UserPrompt { prompt: text("go") };
+        [prompt(), used(10), used(5), SessionResponse::Idle, prompt(), used(7)]
+    };
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    for _ in 0..2 {
+        transcript.rewind(0);
+        for response in history() {
+            transcript.apply(0, response);
+        }
+        let spent = transcript.spent();
+        assert_eq!((spent.turn.input_tokens, spent.total.input_tokens), (7, 22));
+    }
+    transcript.apply(1, used(3));
+    let spent = transcript.spent();
+    assert_eq!((spent.turn.input_tokens, spent.total.input_tokens), (3, 25));
+}
+
+#[test]
+fn remarks_of_extensions_are_lines_and_fleeting_ones_go_with_the_turn() {
+    let log = |message: &str, ephemeral| SessionResponse::ExtensionLog {
+        extension: text("lint"),
+        level: LogLevel::Warning,
+        message: text(message),
+        ephemeral,
+    };
+    let remark = |transcript: &Transcript<Cell>| transcript.remark().map(|it| it.message.clone());
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    for _ in 0..2 {
+        transcript.rewind(0);
+        transcript.apply(0, log("loaded", false));
+        transcript.apply(0, log("1 of 2", true));
+        transcript.apply(0, log("2 of 2", true));
+        assert_eq!(remark(&transcript), Some(text("2 of 2")));
+        transcript.apply(0, SessionResponse::Idle);
+        assert_eq!(remark(&transcript), None);
+        assert_eq!(shown(&transcript), [(text("Log (lint)"), text("loaded"))]);
+    }
+    let (_, line) = &transcript.blocks()[0];
+    assert_eq!(line.borrow().level, Some(LogLevel::Warning));
 }

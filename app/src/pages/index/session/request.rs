@@ -6,7 +6,9 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wire::{SessionId, TaskId, TaskInfo, Tasks};
 
+use super::extensions::ExtensionsPanel;
 use super::leaving::{LeaveButtons, Left};
+use super::permissions::PermissionChoice;
 use crate::api;
 use crate::load::{Load, Loader};
 use crate::poll::Connection;
@@ -123,7 +125,11 @@ pub(super) fn Request(
         }
     };
     view! {
-        <TaskChoice draft=draft />
+        <div class="choices">
+            <TaskChoice draft=draft />
+            <PermissionChoice id=id failure=failure />
+            <ExtensionsPanel id=id />
+        </div>
         <textarea
             id="request-textarea"
             node_ref=textarea
@@ -186,7 +192,7 @@ fn TaskChoice(draft: Draft) -> impl IntoView {
         _ => Vec::new(),
     };
     view! {
-        <div class="task-choice">
+        <div class="choice">
             <label for="task-select">"Choose a Task:"</label>
             <select
                 id="task-select"

@@ -1,0 +1,48 @@
+//! `#permission-select`: whether the agent has to ask before it changes something.
+
+use leptos::prelude::*;
+use wire::PermissionMode;
+
+/// Careful first.
+const MODES: [PermissionMode; 3] =
+    [PermissionMode::Ask, PermissionMode::ApproveAll, PermissionMode::Deny];
+
+/// The choice; it can't be made while it is not known what counts now.
+#[component]
+pub(crate) fn PermissionSelect(
+    #[prop(into)] mode: Signal<Option<PermissionMode>>,
+    /// Called with what was chosen.
+    on_choice: Callback<PermissionMode>,
+) -> impl IntoView {
+    let word = move || mode.get().map(PermissionMode::as_str);
+    let options = MODES.map(|one| {
+        view! {
+            <option value=one.as_str() selected=move || mode.get() == Some(one)>
+                {mode_text(one)}
+            </option>
+        }
+    });
+    view! {
+        <select
+            id="permission-select"
+            autocomplete="off"
+            disabled=move || mode.get().is_none()
+            prop:value=word
+            on:change:target=move |event| {
+                if let Ok(mode) = event.target().value().parse() {
+                    on_choice.run(mode);
+                }
+            }
+        >
+            {options}
+        </select>
+    }
+}
+
+fn mode_text(mode: PermissionMode) -> &'static str {
+    match mode {
+        PermissionMode::Ask => "Ask before changes",
+        PermissionMode::ApproveAll => "Approve everything",
+        PermissionMode::Deny => "Refuse everything",
+    }
+}

@@ -1,0 +1,154 @@
+//! Server-sent events of the bridge, from where its history ends.
+//!
+//! ```text
+//!   history ─► /events from its last event ─► events ─► sink
+//!      ▲                │  a lost connection the browser mends by itself
+//!      └── back-off ◄───┘  closed for good, or events were missed
+//! ```
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use futures_channel::oneshot;
+use leptos::prelude::*;
+use leptos::task::spawn_local;
+use send_wrapper::SendWrapper;
+use web_sys::wasm_bindgen::JsCast;
+use web_sys::wasm_bindgen::closure::Closure;
+use web_sys::{EventSource, MessageEvent};
+use wire::bridge::{Event, SessionHistory};
+
+use crate::api::{self, ApiError};
+use crate::poll::{Connection, back_off, sleep};
+
+/// What is told of a project.
+pub(crate) enum Told {
+    /// All that happened so far.
+    History(SessionHistory),
+    /// Something happened; its number.
+    Event(u64, Event),
+    /// The connection is so now.
+    Connection(Connection),
+}
+
+/// An open stream of events, and whoever waits for its end.
+struct Line {
+    source: RefCell<Option<EventSource>>,
+    broken: RefCell<Option<oneshot::Sender<()>>>,
+    is_left: Cell<bool>,
+    failures: Cell<u32>,
+    sink: Box<dyn Fn(Told)>,
+}
+
+impl Line {
+    /// Hangs up; whoever waits begins anew, unless the page was left.
+    fn hang_up(&self) {
+        if let Some(source) = self.source.take() {
+            source.close();
+        }
+        if let Some(broken) = self.broken.take() {
+            // Nobody waits any more: fine.
+            let _ = broken.send(());
+        }
+    }
+
+    fn tell(&self, told: Told) {
+        if !self.is_left.get() {
+            (self.sink)(told);
+        }
+    }
+
+    fn hear(&self, name: &str, event: &MessageEvent) {
+        let data = event.data().as_string().unwrap_or_default();
+        match Event::read(name, &data) {
+            Some(Event::Missed(_)) => self.hang_up(),
+            Some(heard) => {
+                // An event without a number is as new as it can be.
+                let number = event.last_event_id().parse().unwrap_or(u64::MAX);
+                self.tell(Told::Event(number, heard));
+            }
+            None => {}
+        }
+    }
+
+    fn opened(&self) {
+        self.failures.set(0);
+        self.tell(Told::Connection(Connection::Live));
+    }
+
+    fn failed(&self) {
+        self.tell(Told::Connection(Connection::Lost(ApiError::Unreachable)));
+        let source = self.source.borrow();
+        let is_closed =
+            source.as_ref().is_some_and(|source| source.ready_state() == EventSource::CLOSED);
+        drop(source);
+        if is_closed {
+            self.failures.set(self.failures.get() + 1);
+            self.hang_up();
+        }
+    }
+}
+
+/// Follows a project until the reactive owner of the caller is gone.
+pub(crate) fn follow(id: String, sink: impl Fn(Told) + 'static) {
+    let line = Rc::new(Line {
+        source: RefCell::new(None),
+        broken: RefCell::new(None),
+        is_left: Cell::new(false),
+        failures: Cell::new(0),
+        sink: Box::new(sink),
+    });
+    let left = SendWrapper::new(line.clone());
+    on_cleanup(move || {
+        left.is_left.set(true);
+        left.hang_up();
+    });
+    spawn_local(async move {
+        loop {
+            if line.failures.get() > 0 {
+                sleep(back_off(line.failures.get())).await;
+            }
+            if line.is_left.get() {
+                return;
+            }
+            match api::bridge::history(&id).await {
+                _ if line.is_left.get() => return,
+                Ok(history) => {
+                    let last_event = history.last_event_id;
+                    line.tell(Told::History(history));
+                    listen(&line, &api::bridge::events_path(&id, last_event)).await;
+                }
+                Err(ApiError::Refused { status: 404, .. }) => {
+                    return line.tell(Told::Connection(Connection::NotFound));
+                }
+                Err(error) => {
+                    line.failures.set(line.failures.get() + 1);
+                    line.tell(Told::Connection(Connection::Lost(error)));
+                }
+            }
+        }
+    });
+}
+
+/// Listens until the line is hung up.
+async fn listen(line: &Rc<Line>, path: &str) {
+    let Ok(source) = EventSource::new(path) else { return };
+    let (broken, wait) = oneshot::channel();
+    line.broken.replace(Some(broken));
+    let heard = Event::NAMES.map(|name| {
+        let line = line.clone();
+        let hear = Closure::<dyn Fn(MessageEvent)>::new(move |event| line.hear(name, &event));
+        // Adding a listener can't fail.
+        let _ = source.add_event_listener_with_callback(name, hear.as_ref().unchecked_ref());
+        hear
+    });
+    let (opening, failing) = (line.clone(), line.clone());
+    let opened = Closure::<dyn Fn()>::new(move || opening.opened());
+    let failed = Closure::<dyn Fn()>::new(move || failing.failed());
+    source.set_onopen(Some(opened.as_ref().unchecked_ref()));
+    source.set_onerror(Some(failed.as_ref().unchecked_ref()));
+    line.source.replace(Some(source));
+    let _ = wait.await;
+    // The browser calls these until here.
+    drop((heard, opened, failed));
+}

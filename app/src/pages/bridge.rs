@@ -1,0 +1,163 @@
+//! `/bridge`: the projects at the left, what happens in the chosen one beside them, and below it a
+//! box to ask for more. `?project=ID` is the chosen one.
+
+mod request;
+
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::components::A;
+use leptos_router::hooks::use_query_map;
+use leptos_router::params::ParamsMap;
+use wire::PermissionDecision;
+use wire::bridge::SessionSummary;
+
+use crate::api;
+use crate::components::permission_card::{Answer, mark_title};
+use crate::components::session_responses::{Said, Stream};
+use crate::erase::Erase;
+use crate::load::{Load, Loader};
+use crate::poll::Connection;
+use crate::state::project::Project;
+use request::Request;
+
+/// There is no session in which a yes could count for good.
+const DECISIONS: &[PermissionDecision] = &[PermissionDecision::Approve, PermissionDecision::Deny];
+
+/// The page.
+#[component]
+pub(crate) fn BridgePage() -> impl IntoView {
+    let query = use_query_map();
+    let projects = Loader::new(api::bridge::projects);
+    let chosen = Memo::new(move |_| {
+        let wanted = query.read().get("project");
+        projects.state.with(|projects| choose(projects, wanted.as_deref()))
+    });
+    let id = move || chosen.with(|chosen| chosen.as_ref().map(|(id, _)| id.clone()));
+    view! {
+        <Title text="Bridge" />
+        <div id="bridge-ui">
+            <nav id="bridge-projects" aria-label="Projects">
+                <h2>"Projects"</h2>
+                {move || projects.state.with(|projects| draw_list(projects, id()))}
+            </nav>
+            {move || {
+                chosen
+                    .get()
+                    .map(|(id, name)| view! { <ProjectView id=id name=name /> }.erase())
+            }}
+        </div>
+    }
+}
+
+/// Id and name of the project that is wanted; of the first if it is not there.
+fn choose(projects: &Load<Vec<SessionSummary>>, wanted: Option<&str>) -> Option<(String, String)> {
+    let Load::Ready(projects) = projects else { return None };
+    let wanted = projects.iter().find(|project| Some(project.id.as_str()) == wanted);
+    wanted.or(projects.first()).map(|project| (project.id.clone(), project.name.clone()))
+}
+
+fn draw_list(projects: &Load<Vec<SessionSummary>>, chosen: Option<String>) -> AnyView {
+    match projects {
+        Load::Pending => view! { <p class="waiting">"Loading …"</p> }.erase(),
+        Load::Failed(error) => {
+            view! { <p class="failure" role="alert">{error.to_string()}</p> }.erase()
+        }
+        Load::Ready(projects) => {
+            let rows = projects.iter().map(|project| {
+                let (id, name) = (project.id.clone(), project.name.clone());
+                let current = (chosen.as_ref() == Some(&project.id)).then_some("page");
+                view! {
+                    <li>
+                        <A
+                            href=project_url(&project.id)
+                            attr:class="bridge-project"
+                            attr:aria-current=current
+                            attr:data-session-id=id
+                        >
+                            {name}
+                        </A>
+                    </li>
+                }
+                .erase()
+            });
+            view! { <ul>{rows.collect_view()}</ul> }.erase()
+        }
+    }
+}
+
+fn project_url(id: &str) -> String {
+    let mut query = ParamsMap::new();
+    query.insert("project", id.to_owned());
+    format!("/bridge.html{}", query.to_query_string())
+}
+
+/// What happens in a project.
+#[component]
+fn ProjectView(id: String, name: String) -> impl IntoView {
+    let project = Project::new(id.clone());
+    let answer = move |(_, question, decision)| -> Answer {
+        Box::pin(api::bridge::decide(question, decision))
+    };
+    let said = Said {
+        blocks: project.blocks,
+        answers: project.answers,
+        works: Signal::derive(move || project.running.with(|runs| !runs.is_empty())),
+        waiting: project.waiting,
+        decisions: DECISIONS,
+        answer: Callback::new(answer),
+    };
+    let is_empty = Memo::new(move |_| {
+        project.connection.get() == Connection::Live && project.blocks.with(Vec::is_empty)
+    });
+    let (title, label) = (name.clone(), name.clone());
+    view! {
+        <Title text=move || mark_title(&title, project.waiting.get() > 0) />
+        <section id="bridge-project" aria-label=label>
+            <div role="status" class="connection">
+                {move || {
+                    project
+                        .connection
+                        .with(connection_text)
+                        .map(|text| view! { <p class="banner">{text}</p> })
+                }}
+            </div>
+            <div id="bridge-log">
+                <Stream said=said label="Project">
+                    {move || is_empty.get().then(|| view! { <p class="empty">{EMPTY}</p> })}
+                </Stream>
+            </div>
+            <Request id=id name=name project=project />
+        </section>
+    }
+}
+
+const EMPTY: &str = "Nothing was said here yet. Give the agent a goal, or ask the model.";
+
+fn connection_text(connection: &Connection) -> Option<String> {
+    match connection {
+        Connection::Connecting | Connection::Live | Connection::Ended => None,
+        Connection::Lost(error) => Some(format!("Connection lost, trying again … {error}")),
+        Connection::NotFound => Some("There is no such project, or not any more.".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wanted_project_is_chosen_else_the_first() {
+        let project = |id: &str| SessionSummary {
+            id: id.to_owned(),
+            name: id.to_uppercase(),
+            created: String::new(),
+            count: 0,
+        };
+        let projects = Load::Ready(vec![project("a"), project("b")]);
+        for (wanted, name) in [(None, "A"), (Some("b"), "B"), (Some("c"), "A")] {
+            let chosen = choose(&projects, wanted).map(|(_, name)| name);
+            assert_eq!(chosen.as_deref(), Some(name), "{wanted:?}");
+        }
+        assert_eq!(choose(&Load::Ready(Vec::new()), None), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! Message blocks in their order: what is drawn of a session or of a project.
+//!
+//! [`transcript`](super::transcript) and [`bridge`](super::bridge) say what stands in them.
+
+use std::collections::HashMap;
+
+use wire::{LogLevel, PermissionId, PermissionOutcome, PermissionRequest};
+
+/// What a block shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum BlockKind {
+    User,
+    Reasoning,
+    Tool,
+    Message,
+    /// Somebody is asked before a tool acts.
+    Question,
+    /// A line of an extension.
+    Log,
+}
+
+impl BlockKind {
+    /// As the header spells it.
+    pub(crate) fn label(self) -> &'static str {
+        match self {
+            Self::User => "User",
+            Self::Reasoning => "Reasoning",
+            Self::Tool => "Tool",
+            Self::Message => "Message",
+            Self::Question => "Question",
+            Self::Log => "Log",
+        }
+    }
+
+    /// Long-winded blocks fold when they are complete; what was said stays open.
+    pub(crate) fn folds(self) -> bool {
+        matches!(self, Self::Reasoning | Self::Tool)
+    }
+}
+
+/// Which block: its source, its kind, and the id that the session gave it.
+pub(crate) type BlockKey = (usize, BlockKind, String);
+
+/// One block.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) title: Option<String>,
+    pub(crate) body: String,
+    pub(crate) completed: bool,
+    pub(crate) failed: bool,
+    /// What is asked, in a block of that kind.
+    pub(crate) question: Option<Question>,
+    /// How serious it is, in a line of an extension.
+    pub(crate) level: Option<LogLevel>,
+}
+
+/// A question, and how it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Question {
+    pub(crate) id: PermissionId,
+    pub(crate) request: PermissionRequest,
+    /// Nothing while it waits for an answer.
+    pub(crate) outcome: Option<PermissionOutcome>,
+}
+
+impl Block {
+    pub(super) fn receiving(title: Option<String>, body: String) -> Self {
+        Self { title, body, ..Self::default() }
+    }
+
+    pub(super) fn complete(title: Option<&str>, body: String) -> Self {
+        Self { title: title.map(str::to_owned), body, completed: true, ..Self::default() }
+    }
+
+    pub(super) fn error(title: &str, message: String) -> Self {
+        Self { failed: true, ..Self::complete(Some(title), message) }
+    }
+
+    /// The text in a block's header: `Kind (title) [receiving...]`.
+    pub(crate) fn header(&self, kind: BlockKind) -> String {
+        let title = self.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
+        let state = if self.completed { "" } else { " [receiving...]" };
+        format!("{}{title}{state}", kind.label())
+    }
+
+    /// Puts a paragraph under what is there.
+    pub(super) fn add_paragraph(&mut self, text: &str) {
+        if !self.body.is_empty() && !self.body.ends_with('\n') {
+            self.body.push('\n');
+        }
+        self.body.push_str(text);
+    }
+}
+
+/// Where a block lives, so that whoever draws it hears of each change to this block alone.
+pub(crate) trait BlockCell {
+    /// A cell that holds `block`.
+    fn new(block: Block) -> Self;
+    /// Changes the block and tells whoever draws it.
+    fn update(&self, change: impl FnOnce(&mut Block));
+}
+
+/// All blocks, by their sources; those of one source in the order in which they opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocks<C> {
+    blocks: Vec<(BlockKey, C)>,
+    /// Where in `blocks` a block is.
+    places: HashMap<BlockKey, usize>,
+}
+
+impl<C> Default for Blocks<C> {
+    fn default() -> Self {
+        Self { blocks: Vec::new(), places: HashMap::new() }
+    }
+}
+
+impl<C: BlockCell> Blocks<C> {
+    /// In their order.
+    pub(crate) fn all(&self) -> &[(BlockKey, C)] {
+        &self.blocks
+    }
+
+    /// Whether a block was opened.
+    pub(super) fn has(&self, key: &BlockKey) -> bool {
+        self.places.contains_key(key)
+    }
+
+    /// Changes a block; one that never opened opens now. True if it did.
+    pub(super) fn change(&mut self, key: BlockKey, change: impl FnOnce(&mut Block)) -> bool {
+        if let Some(place) = self.places.get(&key) {
+            self.blocks[*place].1.update(change);
+            return false;
+        }
+        let mut block = Block::default();
+        change(&mut block);
+        let place = self.blocks.partition_point(|((source, ..), _)| *source <= key.0);
+        self.blocks.insert(place, (key, C::new(block)));
+        self.note_places(place);
+        true
+    }
+
+    /// Opens a question. One that is known stays as it is: what came of it follows, or is known.
+    /// True if it is new.
+    pub(super) fn ask(
+        &mut self,
+        source: usize,
+        id: PermissionId,
+        request: PermissionRequest,
+    ) -> bool {
+        let key = question_key(source, id);
+        if self.has(&key) {
+            return false;
+        }
+        let question = Some(Question { id, request, outcome: None });
+        self.change(key, |block| *block = Block { question, ..Block::default() })
+    }
+
+    /// A question has ended. Of one that is not known there is nothing to tell.
+    pub(super) fn settle(&mut self, source: usize, id: PermissionId, outcome: PermissionOutcome) {
+        let key = question_key(source, id);
+        if self.has(&key) {
+            self.change(key, |block| {
+                block.completed = true;
+                if let Some(question) = &mut block.question {
+                    question.outcome = Some(outcome);
+                }
+            });
+        }
+    }
+
+    /// Leaves out all but some. True if any went.
+    pub(super) fn retain(&mut self, keep: impl Fn(&BlockKey) -> bool) -> bool {
+        let before = self.blocks.len();
+        self.blocks.retain(|(key, _)| keep(key));
+        self.places.clear();
+        self.note_places(0);
+        self.blocks.len() < before
+    }
+
+    /// From `first` on; nearly always that is the last one.
+    fn note_places(&mut self, first: usize) {
+        for (place, (key, _)) in self.blocks.iter().enumerate().skip(first) {
+            self.places.insert(key.clone(), place);
+        }
+    }
+}
+
+fn question_key(source: usize, id: PermissionId) -> BlockKey {
+    (source, BlockKind::Question, id.to_string())
+}
+
+#[cfg(test)]
+impl BlockCell for std::rc::Rc<std::cell::RefCell<Block>> {
+    fn new(block: Block) -> Self {
+        Self::new(std::cell::RefCell::new(block))
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Block)) {
+        change(&mut self.borrow_mut());
+    }
+}

@@ -1,0 +1,255 @@
+//! History and events of a project → message blocks: what was asked, what was answered, and the
+//! questions of agents.
+
+use std::collections::HashSet;
+
+use wire::bridge::{ApprovalRequest, Event, HistoryMessage, Mode, Role, RunEnd, SessionHistory};
+use wire::{MessageId, PermissionId, PermissionKind, PermissionOutcome, PermissionRequest};
+
+use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks};
+
+/// A project has no sessions of its own: everything is from one source.
+const ONLY: usize = 0;
+
+/// What happens in a project.
+pub(crate) struct ProjectLog<C> {
+    blocks: Blocks<C>,
+    /// The runs that have not ended, in the order in which they were asked for.
+    running: Vec<MessageId>,
+    /// The runs' questions that wait for an answer.
+    waiting: Vec<(MessageId, PermissionId)>,
+    /// Of which run a question is, for those that are shown.
+    asked: Vec<(MessageId, PermissionId)>,
+    /// The last event that was read: no other is read again.
+    last_event: u64,
+}
+
+/// Something that people may want to know who look elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// A run has ended.
+    Ended(RunEnd),
+    /// A run waits for an answer.
+    Asks(String),
+}
+
+impl Notice {
+    /// In words.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Ended(RunEnd::Done) => "The run is done.".to_owned(),
+            Self::Ended(RunEnd::MaxSteps) => "The run has used up its steps.".to_owned(),
+            Self::Ended(RunEnd::Cancelled) => "The run was cancelled.".to_owned(),
+            Self::Ended(RunEnd::Failed) => "The run has failed.".to_owned(),
+            Self::Asks(what) => format!("The agent asks: {what}?"),
+        }
+    }
+}
+
+/// What an event changed besides the inside of blocks.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Heard {
+    /// Blocks came or went.
+    pub(crate) moved: bool,
+    pub(crate) notice: Option<Notice>,
+}
+
+impl<C> Default for ProjectLog<C> {
+    fn default() -> Self {
+        Self {
+            blocks: Blocks::default(),
+            running: Vec::new(),
+            waiting: Vec::new(),
+            asked: Vec::new(),
+            last_event: 0,
+        }
+    }
+}
+
+impl<C: BlockCell> ProjectLog<C> {
+    /// The blocks in their order.
+    pub(crate) fn blocks(&self) -> &[(BlockKey, C)] {
+        self.blocks.all()
+    }
+
+    /// The runs that have not ended, the oldest first.
+    pub(crate) fn running(&self) -> &[MessageId] {
+        &self.running
+    }
+
+    /// How many questions wait for an answer.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Takes in the whole history, whatever was known before.
+    pub(crate) fn load(&mut self, history: SessionHistory) {
+        let SessionHistory { messages, approvals, last_event_id, .. } = history;
+        let known: HashSet<MessageId> = messages.iter().map(|message| message.id).collect();
+        let ended: HashSet<MessageId> = messages
+            .iter()
+            .filter(|message| message.role == Role::Assistant && message.reason.is_some())
+            .map(|message| message.id)
+            .collect();
+        self.last_event = last_event_id;
+        self.running.clear();
+        for message in messages {
+            if !ended.contains(&message.id) && !self.running.contains(&message.id) {
+                self.running.push(message.id);
+            }
+            let kind = kind_of(message.role);
+            let block = block_of(message.clone());
+            self.blocks.change((ONLY, kind, message.id.to_string()), |place| *place = block);
+        }
+        for (_, question) in std::mem::take(&mut self.waiting) {
+            // Answered while nobody here heard of it.
+            if !approvals.iter().any(|one| one.approval_id == question) {
+                self.blocks.settle(ONLY, question, PermissionOutcome::Withdrawn);
+            }
+        }
+        for approval in approvals {
+            self.ask(approval);
+        }
+        self.asked.retain(|(run, _)| known.contains(run));
+        let names: HashSet<String> = known
+            .iter()
+            .map(ToString::to_string)
+            .chain(self.asked.iter().map(|(_, question)| question.to_string()))
+            .collect();
+        self.blocks.retain(|(_, _, id)| names.contains(id));
+    }
+
+    /// Takes in an event.
+    pub(crate) fn hear(&mut self, number: u64, event: Event) -> Heard {
+        if number <= self.last_event {
+            return Heard::default();
+        }
+        self.last_event = number;
+        let mut heard = Heard::default();
+        match event {
+            Event::Inbound(said) => {
+                self.running.push(said.id);
+                let title = title_of(said.mode);
+                let block = Block::complete(title, said.text);
+                let key = (ONLY, BlockKind::User, said.id.to_string());
+                heard.moved = self.blocks.change(key, |place| *place = block);
+            }
+            Event::Fragment(piece) => {
+                let key = (ONLY, BlockKind::Message, piece.id.to_string());
+                heard.moved = self.blocks.change(key, |block| {
+                    block.title = Some(piece.model);
+                    block.body.push_str(&piece.fragment);
+                });
+            }
+            Event::Done(done) => {
+                self.running.retain(|run| *run != done.id);
+                let key = (ONLY, BlockKind::Message, done.id.to_string());
+                heard.moved = self
+                    .blocks
+                    .change(key, |block| end(block, done.model, done.reason, done.error));
+                heard.notice = Some(Notice::Ended(done.reason));
+            }
+            Event::ApprovalRequest(request) => {
+                let what = title_for(&request.action, &request.path);
+                heard.moved = self.ask(request);
+                heard.notice = Some(Notice::Asks(what));
+            }
+            Event::ApprovalDecision(decision) => {
+                self.waiting.retain(|(_, question)| *question != decision.approval_id);
+                self.blocks.settle(ONLY, decision.approval_id, decision.outcome);
+            }
+            Event::HistoryCleared(_) => {
+                // What still runs goes on, and so do its questions.
+                let running: HashSet<String> =
+                    self.running.iter().map(ToString::to_string).collect();
+                let waiting: HashSet<String> =
+                    self.waiting.iter().map(|(_, question)| question.to_string()).collect();
+                self.asked.retain(|asked| self.waiting.contains(asked));
+                heard.moved =
+                    self.blocks.retain(|(_, _, id)| running.contains(id) || waiting.contains(id));
+            }
+            // Whoever reads the events asks for the history then.
+            Event::Missed(_) => {}
+        }
+        heard
+    }
+
+    fn ask(&mut self, request: ApprovalRequest) -> bool {
+        let of_run = (request.id, request.approval_id);
+        if !self.asked.contains(&of_run) {
+            self.asked.push(of_run);
+        }
+        self.waiting.push(of_run);
+        self.blocks.ask(ONLY, request.approval_id, permission_of(request))
+    }
+}
+
+fn kind_of(role: Role) -> BlockKind {
+    match role {
+        Role::User => BlockKind::User,
+        Role::Assistant => BlockKind::Message,
+    }
+}
+
+fn title_of(mode: Mode) -> Option<&'static str> {
+    (mode == Mode::Agent).then_some("Agent")
+}
+
+fn block_of(message: HistoryMessage) -> Block {
+    let HistoryMessage { role, text, mode, model, reason, error, .. } = message;
+    if role == Role::User {
+        return Block::complete(title_of(mode), text);
+    }
+    let mut block = Block::receiving(model.clone(), text);
+    if let Some(reason) = reason {
+        end(&mut block, model, reason, error);
+    }
+    block
+}
+
+/// An answer is complete.
+fn end(block: &mut Block, model: Option<String>, reason: RunEnd, error: Option<String>) {
+    let how = match reason {
+        RunEnd::Done => None,
+        RunEnd::MaxSteps => Some("step limit"),
+        RunEnd::Cancelled => Some("cancelled"),
+        RunEnd::Failed => Some("failed"),
+    };
+    let parts: Vec<String> = model.into_iter().chain(how.map(str::to_owned)).collect();
+    block.title = (!parts.is_empty()).then(|| parts.join(", "));
+    block.completed = true;
+    block.failed = reason == RunEnd::Failed;
+    if let Some(error) = error {
+        if !block.body.is_empty() {
+            block.add_paragraph("\n");
+        }
+        block.add_paragraph(&format!("Error: {error}"));
+    }
+}
+
+fn permission_of(request: ApprovalRequest) -> PermissionRequest {
+    PermissionRequest {
+        kind: match request.action.as_str() {
+            "createFile" => PermissionKind::Create,
+            "editFile" | "applyDiff" => PermissionKind::Write,
+            "runCommand" => PermissionKind::Command,
+            _ => PermissionKind::Tool,
+        },
+        title: title_for(&request.action, &request.path),
+        path: Some(request.path),
+        detail: request.content_preview,
+        diff: request.diff,
+    }
+}
+
+fn title_for(action: &str, path: &str) -> String {
+    match action {
+        "createFile" => format!("Create {path}"),
+        "editFile" | "applyDiff" => format!("Change {path}"),
+        "runCommand" => format!("Run a command in {path}"),
+        _ => format!("Use {action} on {path}"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

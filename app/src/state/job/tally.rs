@@ -1,0 +1,80 @@
+//! What the sessions of a job used, and how many questions wait in them. Kept apart from tabs: what a
+//! run used that nobody can look at any more was used nevertheless.
+
+use std::collections::HashMap;
+
+use wire::{PermissionId, SessionId, SessionResponse, Usage};
+
+/// Of each session that was heard.
+#[derive(Default)]
+pub(super) struct Tallies(HashMap<SessionId, Tally>);
+
+#[derive(Default)]
+struct Tally {
+    usage: Usage,
+    waiting: Vec<PermissionId>,
+}
+
+impl Tallies {
+    /// Takes in what a session said. True if that changed anything here.
+    pub(super) fn take(&mut self, id: SessionId, responses: &[SessionResponse]) -> bool {
+        let mut changed = false;
+        for response in responses {
+            match response {
+                SessionResponse::Usage { usage, .. } => {
+                    self.0.entry(id).or_default().usage += *usage
+                }
+                SessionResponse::PermissionRequest(asked) => {
+                    self.0.entry(id).or_default().waiting.push(asked.id);
+                }
+                SessionResponse::PermissionResolved { request_id, .. } => {
+                    let tally = self.0.entry(id).or_default();
+                    tally.waiting.retain(|waiting| waiting != request_id);
+                }
+                _ => continue,
+            }
+            changed = true;
+        }
+        changed
+    }
+
+    /// A session's history comes again from its beginning.
+    pub(super) fn rewind(&mut self, id: SessionId) {
+        self.0.remove(&id);
+    }
+
+    /// A session has ended: nobody waits for answers in it any more.
+    pub(super) fn end(&mut self, id: SessionId) {
+        if let Some(tally) = self.0.get_mut(&id) {
+            tally.waiting.clear();
+        }
+    }
+
+    /// What all of them used.
+    pub(super) fn usage(&self) -> Usage {
+        sum(self.0.values())
+    }
+
+    /// What some of them used.
+    pub(super) fn usage_of(&self, ids: &[SessionId]) -> Usage {
+        sum(ids.iter().filter_map(|id| self.0.get(id)))
+    }
+
+    /// Whether a question waits in one of them.
+    pub(super) fn asks(&self, ids: &[SessionId]) -> bool {
+        ids.iter().any(|id| self.0.get(id).is_some_and(|tally| !tally.waiting.is_empty()))
+    }
+}
+
+/// The one with more tokens.
+pub(super) fn larger(one: Usage, other: Usage) -> Usage {
+    let tokens = |usage: &Usage| usage.input_tokens.saturating_add(usage.output_tokens);
+    if tokens(&other) > tokens(&one) { other } else { one }
+}
+
+fn sum<'a>(tallies: impl Iterator<Item = &'a Tally>) -> Usage {
+    tallies.fold(Usage::default(), |mut sum, tally| {
+        sum += tally.usage;
+        sum
+    })
+}

@@ -1,0 +1,67 @@
+//! What happens in a project of the bridge, as signals.
+
+use leptos::prelude::*;
+use wire::MessageId;
+
+use super::blocks::Block;
+use super::bridge::{Heard, ProjectLog};
+use super::feed::{BlockEntry, set_if_new};
+use crate::events::{self, Told};
+use crate::notification;
+use crate::poll::Connection;
+
+/// What a page shows of a project.
+#[derive(Clone, Copy)]
+pub(crate) struct Project {
+    log: StoredValue<ProjectLog<ArcRwSignal<Block>>>,
+    /// The blocks in their order.
+    pub(crate) blocks: RwSignal<Vec<BlockEntry>>,
+    /// The runs that have not ended, the oldest first.
+    pub(crate) running: RwSignal<Vec<MessageId>>,
+    /// How many questions wait for an answer.
+    pub(crate) waiting: RwSignal<usize>,
+    /// How the connection to the server is.
+    pub(crate) connection: RwSignal<Connection>,
+    /// Counts what came, for those who must do something after each.
+    pub(crate) answers: RwSignal<u64>,
+}
+
+impl Project {
+    /// Follows a project until the calling component is gone.
+    pub(crate) fn new(id: String) -> Self {
+        let project = Self {
+            log: StoredValue::new(ProjectLog::default()),
+            blocks: RwSignal::new(Vec::new()),
+            running: RwSignal::new(Vec::new()),
+            waiting: RwSignal::new(0),
+            connection: RwSignal::new(Connection::Connecting),
+            answers: RwSignal::new(0),
+        };
+        // Effects run in the browser only.
+        Effect::new(move |_| events::follow(id.clone(), move |told| project.take(told)));
+        project
+    }
+
+    fn take(self, told: Told) {
+        let heard = match told {
+            Told::Connection(connection) => return set_if_new(self.connection, connection),
+            Told::History(history) => {
+                self.log.update_value(|log| log.load(history));
+                Heard { moved: true, notice: None }
+            }
+            Told::Event(number, event) => {
+                self.log.try_update_value(|log| log.hear(number, event)).unwrap_or_default()
+            }
+        };
+        if heard.moved {
+            self.blocks.set(self.log.with_value(|log| log.blocks().to_vec()));
+        }
+        let (running, waiting) = self.log.with_value(|log| (log.running().to_vec(), log.waiting()));
+        set_if_new(self.running, running);
+        set_if_new(self.waiting, waiting);
+        self.answers.update(|answers| *answers += 1);
+        if let Some(notice) = heard.notice {
+            notification::tell_if_hidden(&notice.describe());
+        }
+    }
+}

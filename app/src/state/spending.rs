@@ -1,0 +1,123 @@
+//! What sessions used, added up, and how that is said.
+
+use wire::Usage;
+
+/// What a session used.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Spending {
+    /// In its last turn that used anything.
+    pub(crate) turn: Usage,
+    pub(crate) total: Usage,
+    /// A turn has begun and used nothing yet.
+    is_new_turn: bool,
+}
+
+impl Spending {
+    /// What is used from here on belongs to another turn.
+    pub(crate) fn begin_turn(&mut self) {
+        self.is_new_turn = true;
+    }
+
+    /// A request to a model took this.
+    pub(crate) fn add(&mut self, usage: Usage) {
+        if std::mem::take(&mut self.is_new_turn) {
+            self.turn = Usage::default();
+        }
+        self.turn += usage;
+        self.total += usage;
+    }
+
+    /// Both together, of which the other came later.
+    pub(crate) fn and_then(mut self, later: &Self) -> Self {
+        self.total += later.total;
+        if !later.turn.is_empty() {
+            self.turn = later.turn;
+        }
+        self
+    }
+
+    /// One line about the last turn and all of them; nothing if nothing is known.
+    pub(crate) fn describe(&self) -> Option<String> {
+        let total = describe(&self.total)?;
+        match describe(&self.turn) {
+            Some(turn) if self.turn != self.total => {
+                Some(format!("Last turn: {turn} · In all: {total}"))
+            }
+            _ => Some(total),
+        }
+    }
+}
+
+/// `12.3k tokens in, 456 out, cost 1.5`; nothing if nothing was used.
+pub(crate) fn describe(usage: &Usage) -> Option<String> {
+    if usage.is_empty() {
+        return None;
+    }
+    let (read, written) = (count(usage.input_tokens), count(usage.output_tokens));
+    let cost = usage.cost.map(|cost| format!(", cost {}", decimal(cost))).unwrap_or_default();
+    Some(format!("{read} tokens in, {written} out{cost}"))
+}
+
+/// A number of tokens, short.
+#[expect(clippy::cast_precision_loss, reason = "three digits of it are shown")]
+fn count(tokens: u64) -> String {
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => format!("{}k", decimal((tokens / 100) as f64 / 10.0)),
+        _ => format!("{}M", decimal((tokens / 100_000) as f64 / 10.0)),
+    }
+}
+
+/// At most two decimals, and none that say nothing.
+fn decimal(number: f64) -> String {
+    let text = format!("{number:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn used(input_tokens: u64, output_tokens: u64, cost: Option<f64>) -> Usage {
+        Usage { input_tokens, output_tokens, cost, ..Usage::default() }
+    }
+
+    #[test]
+    fn usage_is_said_in_few_words() {
+        for (usage, words) in [
+            (used(0, 0, None), None),
+            (used(12, 0, None), Some("12 tokens in, 0 out")),
+            (used(999, 1000, Some(1.0)), Some("999 tokens in, 1k out, cost 1")),
+            (used(12_345, 2_000_000, Some(0.33)), Some("12.3k tokens in, 2M out, cost 0.33")),
+            (used(999_999, 1_550_000, Some(0.0)), Some("999.9k tokens in, 1.5M out, cost 0")),
+        ] {
+            assert_eq!(describe(&usage).as_deref(), words);
+        }
+    }
+
+    #[test]
+    fn a_turn_is_told_of_until_the_next_one_uses_something() {
+        let mut spending = Spending::default();
+        assert_eq!(spending.describe(), None);
+        spending.begin_turn();
+        spending.add(used(10, 1, None));
+        spending.add(used(20, 2, None));
+        assert_eq!(spending.describe().as_deref(), Some("30 tokens in, 3 out"));
+        spending.begin_turn();
+        assert_eq!(spending.turn, used(30, 3, None));
+        spending.add(used(5, 5, None));
+        let line = "Last turn: 5 tokens in, 5 out · In all: 35 tokens in, 8 out";
+        assert_eq!(spending.describe().as_deref(), Some(line));
+    }
+
+    #[test]
+    fn the_last_session_that_used_anything_had_the_last_turn() {
+        let mut first = Spending::default();
+        first.add(used(10, 1, Some(1.0)));
+        let mut second = Spending::default();
+        second.add(used(1, 1, None));
+        let both = first.and_then(&second);
+        assert_eq!((both.turn, both.total), (used(1, 1, None), used(11, 2, Some(1.0))));
+        assert_eq!(first.and_then(&Spending::default()).turn, first.turn);
+    }
+}

@@ -1,0 +1,105 @@
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import { BridgePage } from "../fixtures/bridge.js";
+import { test as base } from "../fixtures/folder.js";
+import { Portal, expect } from "../fixtures/portal.js";
+
+/** A portal of its own with two projects. */
+const test = base.extend<{ bridge: BridgePage; one: string; two: string; options: string[] }>({
+  options: [["--simulated-delta-ms", "0"], { option: true }],
+  one: async ({ folder }, use) => use(path.join(folder, "one")),
+  two: async ({ folder }, use) => use(path.join(folder, "two")),
+  bridge: async ({ page, one, two, options, watch }, use) => {
+    await mkdir(one);
+    await mkdir(two);
+    const portal = await Portal.start("--workspace", one, "--workspace", two, ...options);
+    watch.own(portal.url);
+    await use(await BridgePage.open(page, portal.url));
+    await page.close();
+    await portal.stop();
+  },
+});
+
+const CREATE = {
+  actions: [{ tool: "createFile", path: "a.txt", content: "hi\n" }],
+  commentary: "I make a file.",
+  done: false,
+};
+const FINAL = { finalSummary: "**All** done.", done: true };
+
+test("an agent works in the project, and asks first", async ({ bridge, one }) => {
+  await expect(bridge.projects).toHaveText(["one", "two"]);
+  await bridge.ask(BridgePage.script(CREATE, FINAL));
+  const card = bridge.cards;
+  await expect(card.locator(".permission-title")).toHaveText("Create a.txt");
+  await expect(card).toContainText("hi");
+  await expect(card.locator(".permission-always")).toHaveCount(0);
+  await expect(bridge.page).toHaveTitle(/^\(\?\) one/);
+  expect(existsSync(path.join(one, "a.txt"))).toBe(false);
+  await card.locator(".permission-approve").click();
+  await expect(card.locator(".permission-outcome")).toContainText("Approved");
+  await bridge.idle();
+  expect(readFileSync(path.join(one, "a.txt"), "utf8")).toBe("hi\n");
+  const answer = bridge.blocks.last();
+  await expect(answer).toHaveClass(/completed/);
+  await expect(answer.locator("strong").filter({ hasText: "All" })).toBeVisible();
+});
+
+test("what is denied is not done", async ({ bridge, one }) => {
+  await bridge.ask(BridgePage.script(CREATE, FINAL));
+  await bridge.cards.locator(".permission-deny").click();
+  await expect(bridge.cards.locator(".permission-outcome")).toContainText("Denied");
+  await bridge.idle();
+  expect(existsSync(path.join(one, "a.txt"))).toBe(false);
+});
+
+test("a plain prompt is answered, and is there again after a reload", async ({ bridge, page }) => {
+  await bridge.ask('say "Good morning."', "prompt");
+  await expect(bridge.blocks.last()).toContainText("Good morning.");
+  await bridge.idle();
+  const before = await bridge.blocks.allTextContents();
+  await page.reload();
+  await expect(bridge.blocks).toHaveText(before);
+
+  await bridge.projects.filter({ hasText: "two" }).click();
+  await expect(page).toHaveURL(/project=/);
+  await expect(bridge.blocks).toHaveCount(0);
+  await bridge.projects.filter({ hasText: "one" }).click();
+  await expect(bridge.blocks).toHaveText(before);
+
+  await bridge.clear.click();
+  await page.locator("dialog[open] .button.danger").click();
+  await expect(bridge.blocks).toHaveCount(0);
+});
+
+test("a run can be cancelled while it waits", async ({ bridge }) => {
+  await bridge.ask(BridgePage.script(CREATE, FINAL));
+  await expect(bridge.cards.locator(".permission-approve")).toBeVisible();
+  await bridge.cancel.click();
+  await expect(bridge.cards.locator(".permission-outcome")).toContainText("Withdrawn");
+  await expect(bridge.blocks.last().locator(".message-block-toggle")).toContainText("cancelled");
+  await bridge.idle();
+});
+
+test("two windows see the same, and it fits a phone", async ({ bridge, page, context }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  const other = await BridgePage.open(await context.newPage(), new URL(page.url()).origin);
+  await bridge.ask(BridgePage.script(CREATE, FINAL));
+  await expect(other.cards.locator(".permission-approve")).toBeVisible();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await other.cards.locator(".permission-approve").click();
+  await expect(bridge.cards.locator(".permission-outcome")).toContainText("Approved");
+  await bridge.idle();
+  await expect(other.blocks).toHaveText(await bridge.blocks.allTextContents());
+  await other.page.close();
+});
+
+test("wrong steps are refused here, and nobody is asked about notifications", async ({ bridge }) => {
+  await bridge.steps.fill("0");
+  await bridge.text.fill("work");
+  await bridge.send.click();
+  await expect(bridge.page.locator("#bridge-request .failure")).toContainText("1 or more");
+  const permission = await bridge.page.evaluate(() => Notification.permission);
+  expect(["default", "denied"]).toContain(permission);
+});

@@ -1,0 +1,114 @@
+import { existsSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { test } from "../fixtures/folder.js";
+import { expect, hydrated } from "../fixtures/portal.js";
+import { SessionPage } from "../fixtures/session.js";
+
+test("a file is made once that is approved", async ({ page, folder }) => {
+  const session = await SessionPage.startIn(page, folder);
+  await session.askForFile("a.txt", "hi");
+  const card = session.cards;
+  await expect(card.locator(".permission-title")).toContainText("a.txt");
+  await expect(card).toContainText("hi");
+  await expect(session.hint).toHaveText("The agent waits for your answer");
+  await expect(page).toHaveTitle(/^\(\?\) /);
+  expect(existsSync(path.join(folder, "a.txt"))).toBe(false);
+
+  await card.locator(".permission-approve").click();
+  await expect(card.locator(".permission-outcome")).toContainText("Approved once");
+  await expect(card.locator("button")).toHaveCount(0);
+  await session.ready();
+  expect(readFileSync(path.join(folder, "a.txt"), "utf8")).toBe("hi");
+  await expect(session.hint).toHaveCount(0);
+  await expect(page).not.toHaveTitle(/^\(\?\) /);
+});
+
+test("what is denied is not done, and everybody hears of it", async ({ page, context, folder }) => {
+  const session = await SessionPage.startIn(page, folder);
+  const other = await context.newPage();
+  await other.goto(page.url());
+  await hydrated(other);
+  await session.askForFile("a.txt", "hi");
+  const seen = new SessionPage(other).cards;
+  await expect(seen.locator(".permission-deny")).toBeVisible();
+  await session.cards.locator(".permission-deny").click();
+  for (const card of [session.cards, seen]) {
+    await expect(card.locator(".permission-outcome")).toContainText("Denied");
+  }
+  await session.ready();
+  expect(existsSync(path.join(folder, "a.txt"))).toBe(false);
+
+  // Who comes later sees it, too.
+  await other.reload();
+  await expect(seen.locator(".permission-outcome")).toContainText("Denied");
+});
+
+test("always means always in this session", async ({ page, folder }) => {
+  const session = await SessionPage.startIn(page, folder);
+  await session.askForFile("a.txt", "one");
+  await session.cards.locator(".permission-always").click();
+  await session.ready();
+  await session.askForFile("b.txt", "two");
+  await expect(session.of("tool")).toHaveCount(2);
+  await session.ready();
+  expect(readFileSync(path.join(folder, "b.txt"), "utf8")).toBe("two");
+  await expect(session.cards.locator(".permission-outcome")).toHaveCount(1);
+});
+
+test("a change is shown line by line, as text", async ({ page, folder }) => {
+  await writeFile(path.join(folder, "a.html"), "<b>one</b>\ntwo\n");
+  const session = await SessionPage.startIn(page, folder);
+  await session.talk('use the readFiles tool with the arguments {"files":["a.html"]}');
+  const edit = JSON.stringify({ path: "a.html", content: "<i>one</i>\ntwo\n" });
+  await session.ask(`use the editFile tool with the arguments ${edit}`);
+  const diff = session.cards.locator(".permission-diff");
+  await expect(diff.locator(".diff-removed")).toHaveText("-<b>one</b>");
+  await expect(diff.locator(".diff-added")).toHaveText("+<i>one</i>");
+  await expect(diff.locator(".diff-hunk")).toHaveCount(1);
+  await session.abort.click();
+  await expect(session.cards.locator(".permission-outcome")).toContainText("Withdrawn");
+});
+
+test("the keyboard is enough, also on a phone", async ({ page, folder }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  const session = await SessionPage.startIn(page, folder);
+  await session.askForFile("a.txt", `${"word ".repeat(300)}\n`.repeat(3));
+  await expect(session.cards.locator(".permission-deny")).toBeVisible();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await session.hint.focus();
+  await page.keyboard.press("Enter");
+  await expect(session.cards.locator(".permission-approve")).toBeFocused();
+  await page.keyboard.press("Enter");
+  await session.ready();
+  await expect(session.cards.locator(".permission-outcome")).toContainText("Approved once");
+  expect(existsSync(path.join(folder, "a.txt"))).toBe(true);
+});
+
+test("the mode of a running session can be changed", async ({ page, folder }) => {
+  const session = await SessionPage.startIn(page, folder, "deny");
+  await expect(session.permissions).toHaveValue("deny");
+  await session.askForFile("a.txt", "hi");
+  await expect(session.of("tool")).toHaveClass(/failed/);
+  await session.ready();
+  expect(existsSync(path.join(folder, "a.txt"))).toBe(false);
+
+  const changed = page.waitForResponse(/\/permissions$/);
+  await session.permissions.selectOption("approve-all");
+  await changed;
+  await session.askForFile("b.txt", "hi");
+  await expect(session.of("tool")).toHaveCount(2);
+  await session.ready();
+  expect(existsSync(path.join(folder, "b.txt"))).toBe(true);
+  await expect(session.cards.locator(".permission-approve")).toHaveCount(0);
+  await page.reload();
+  await expect(session.permissions).toHaveValue("approve-all");
+});
+
+test("what was used is told", async ({ page }) => {
+  const session = await SessionPage.start(page);
+  await session.talk("say hello");
+  await expect(session.usage).toHaveText(/^\d+ tokens in, \d+ out/);
+  await session.talk("say goodbye");
+  await expect(session.usage).toHaveText(/^Last turn: .* · In all: \d+ tokens in, \d+ out/);
+});
