@@ -10,7 +10,7 @@ use toml::Spanned;
 use super::ConfigError;
 use super::command_line::CommandLine;
 use super::file::ConfigFile;
-use super::providers::{ModelTable, ProviderTable, check_models, find_key};
+use super::providers::{ModelTable, check_models, find_key};
 
 /// The shape of the table.
 #[derive(Debug, Default, Deserialize)]
@@ -19,6 +19,13 @@ pub(super) struct CopilotTable {
     enabled: Option<bool>,
     cli_path: Option<PathBuf>,
     provider: Option<OwnProviderTable>,
+}
+
+impl CopilotTable {
+    /// The environment variable with the endpoint's key.
+    pub(super) fn key_variable(&self) -> Option<&Spanned<String>> {
+        self.provider.as_ref()?.api_key_env.as_ref()
+    }
 }
 
 /// An endpoint that serves the models instead of GitHub.
@@ -55,7 +62,7 @@ pub(super) fn settle(
     line: &CommandLine,
     file: &ConfigFile,
     working_directory: &Path,
-    test: bool,
+    secrets: &[String],
 ) -> Result<Option<CopilotSettings>, ConfigError> {
     let table = &file.copilot;
     let cli = line.copilot_cli.as_ref().or(table.cli_path.as_ref());
@@ -63,17 +70,14 @@ pub(super) fn settle(
         Some(provider) => Some(provider.settle(file, working_directory)?),
         None => None,
     };
-    let is_meant = !test || cli.is_some() || provider.is_some();
+    let is_meant = !(line.test || file.test) || cli.is_some() || provider.is_some();
     if !line.copilot.or(table.enabled).unwrap_or(is_meant) {
         return Ok(None);
     }
-    let own =
-        table.provider.iter().filter_map(|own| own.api_key_env.as_ref().map(Spanned::get_ref));
-    let others = file.providers.iter().filter_map(ProviderTable::key_variable);
     Ok(Some(CopilotSettings {
         cli: cli.map(|path| working_directory.join(path)),
         provider,
-        secrets: own.chain(others).cloned().collect(),
+        secrets: secrets.to_vec(),
         ..CopilotSettings::default()
     }))
 }
@@ -175,7 +179,7 @@ mod tests {
              [[providers]]\nname = 'x'\nbaseUrl = 'http://x'\napiKeyEnv = 'X_KEY'\n"
         );
         let copilot = run(&[], &text).expect("settings").expect("used");
-        assert_eq!(copilot.secrets, ["CARGO_PKG_NAME", "X_KEY"]);
+        assert_eq!(copilot.secrets, ["X_KEY", "CARGO_PKG_NAME"]);
         let shown = format!("{copilot:?}");
         let own = copilot.provider.expect("an endpoint");
         assert!(matches!(own.key, KeySource::Given(_)));

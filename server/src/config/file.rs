@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use toml::Spanned;
+use wire::PermissionMode;
 
 use super::copilot::CopilotTable;
 use super::providers::ProviderTable;
@@ -32,6 +33,8 @@ pub(super) struct ConfigFile {
     pub(super) log_format: Option<LogFormat>,
     pub(super) copilot: CopilotTable,
     pub(super) providers: Vec<ProviderTable>,
+    pub(super) permissions: PermissionsTable,
+    pub(super) agent: AgentTable,
 }
 
 /// The file's shape.
@@ -43,6 +46,24 @@ struct Document {
     log: LogTable,
     copilot: CopilotTable,
     providers: Vec<ProviderTable>,
+    permissions: PermissionsTable,
+    agent: AgentTable,
+}
+
+/// Whether tools may change things.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct PermissionsTable {
+    pub(super) sessions: Option<PermissionMode>,
+    pub(super) jobs: Option<PermissionMode>,
+}
+
+/// What agents can do in a folder by the portal's own tools.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct AgentTable {
+    pub(super) allowed_roots: Vec<String>,
+    pub(super) allow_commands: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -95,8 +116,8 @@ impl ConfigFile {
     }
 
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let Document { server, simulated, log, copilot, providers } = toml::from_str(&text)
-            .map_err(|error| ConfigError::File {
+        let Document { server, simulated, log, copilot, providers, permissions, agent } =
+            toml::from_str(&text).map_err(|error| ConfigError::File {
                 file: path.clone(),
                 line: error.span().map(|span| line_of(&text, &span)),
                 problem: error.message().split_whitespace().collect::<Vec<_>>().join(" "),
@@ -120,6 +141,8 @@ impl ConfigFile {
             log_format: log.format,
             copilot,
             providers,
+            permissions,
+            agent,
         })
     }
 

@@ -77,12 +77,13 @@ pub(super) fn settle(
     Ok(providers)
 }
 
-impl ProviderTable {
-    /// The environment variable with its key.
-    pub(super) fn key_variable(&self) -> Option<&String> {
-        self.api_key_env.as_ref().map(Spanned::get_ref)
-    }
+/// The environment variables that hold keys.
+pub(super) fn secret_variables(file: &ConfigFile) -> Vec<String> {
+    let names = file.providers.iter().filter_map(|table| table.api_key_env.as_ref());
+    names.chain(file.copilot.key_variable()).map(|name| name.get_ref().clone()).collect()
+}
 
+impl ProviderTable {
     fn settle(
         &self,
         file: &ConfigFile,
