@@ -180,7 +180,7 @@ mod tests {
              [[providers]]\nname = 'x'\nbaseUrl = 'http://x'\napiKeyEnv = 'X_KEY'\n"
         );
         let copilot = run(&[], &text).expect("settings").expect("used");
-        assert_eq!(copilot.secrets, ["CARGO_PKG_NAME", "X_KEY"]);
+        assert_eq!(copilot.secrets, ["X_KEY", "CARGO_PKG_NAME"]);
         let shown = format!("{copilot:?}");
         let own = copilot.provider.expect("an endpoint");
         assert!(matches!(own.key, KeySource::Given(_)));
