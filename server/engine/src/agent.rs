@@ -236,6 +236,15 @@ impl AgentEvents {
     pub fn emit(&self, event: AgentEvent) {
         (self.0)(event);
     }
+
+    /// Where a running tool reports its output.
+    pub fn output_of(&self, call_id: String) -> ToolOutput {
+        let events = self.clone();
+        ToolOutput::new(move |delta| {
+            let (call_id, delta) = (call_id.clone(), delta.to_owned());
+            events.emit(AgentEvent::ToolOutput { call_id, delta });
+        })
+    }
 }
 
 impl fmt::Debug for AgentEvents {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use toml::Spanned;
+use wire::PermissionMode;
 
 use super::bridge::{AgentTable, BridgeTable, WorkspaceTable};
 use super::providers::ProviderTable;
@@ -31,6 +32,7 @@ pub(super) struct ConfigFile {
     pub(super) test_folder: Option<PathBuf>,
     pub(super) log_format: Option<LogFormat>,
     pub(super) providers: Vec<ProviderTable>,
+    pub(super) permissions: PermissionsTable,
     pub(super) agent: AgentTable,
     pub(super) bridge: BridgeTable,
     pub(super) workspaces: Vec<WorkspaceTable>,
@@ -44,9 +46,18 @@ struct Document {
     simulated: SimulatedTable,
     log: LogTable,
     providers: Vec<ProviderTable>,
+    permissions: PermissionsTable,
     agent: AgentTable,
     bridge: BridgeTable,
     workspaces: Vec<WorkspaceTable>,
+}
+
+/// Whether tools may change things.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct PermissionsTable {
+    pub(super) sessions: Option<PermissionMode>,
+    pub(super) jobs: Option<PermissionMode>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -99,7 +110,7 @@ impl ConfigFile {
     }
 
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let Document { server, simulated, log, providers, agent, bridge, workspaces } =
+        let Document { server, simulated, log, providers, permissions, agent, bridge, workspaces } =
             toml::from_str(&text).map_err(|error| ConfigError::File {
                 file: path.clone(),
                 line: error.span().map(|span| line_of(&text, &span)),
@@ -123,6 +134,7 @@ impl ConfigFile {
             test_folder: server.test_folder,
             log_format: log.format,
             providers,
+            permissions,
             agent,
             bridge,
             workspaces,

@@ -77,6 +77,12 @@ pub(super) fn settle(
     Ok(providers)
 }
 
+/// The environment variables that hold keys.
+pub(super) fn secret_variables(file: &ConfigFile) -> Vec<String> {
+    let names = file.providers.iter().filter_map(|table| table.api_key_env.as_ref());
+    names.map(|name| name.get_ref().clone()).collect()
+}
+
 impl ProviderTable {
     fn settle(
         &self,
@@ -200,12 +206,6 @@ fn key_of_environment(name: &str) -> KeySource {
         Ok(key) => KeySource::Given(key),
         Err(problem) => KeySource::Missing(format!("environment variable `{name}`: {problem}")),
     }
-}
-
-/// The environment variables that hold keys.
-pub(super) fn secret_variables(file: &ConfigFile) -> Vec<String> {
-    let names = file.providers.iter().filter_map(|table| table.api_key_env.as_ref());
-    names.map(|name| name.get_ref().clone()).collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::queue::{Queue, QueuedPrompt};
 use super::stream::Stream;
 use super::{TurnEnd, TurnOutcome};
 use crate::agent::{AgentError, AgentSession};
+use crate::permission::PermissionDesk;
 
 /// How long an agent may take to notice an abort, and to free itself. Then it is dropped.
 const GRACE: Duration = Duration::from_secs(2);
@@ -30,6 +31,7 @@ pub(super) struct Conversation {
 pub(super) struct EndOfSession {
     pub(super) stream: Arc<Stream>,
     pub(super) queue: Arc<Queue>,
+    pub(super) desk: PermissionDesk,
     /// Said to be reached: the session stops.
     pub(super) stop: CancellationToken,
     /// Why the session ends, unless it was stopped.
@@ -75,6 +77,8 @@ impl Conversation {
         let stream = &self.end.stream;
         stream.begin(&prompt.text, prompt.author);
         let result = self.run_turn(prompt).await;
+        // Some agents ask from elsewhere than their turn. Nobody waits for the answer now.
+        self.end.desk.withdraw_all();
         let reason = match result {
             Err(AgentError::Crashed(_)) => CRASHED,
             _ => ABORTED,
@@ -92,7 +96,7 @@ impl Conversation {
         if !matches!(ended, TurnEnd::Crashed(_)) {
             stream.idle();
         }
-        TurnOutcome { tools: finished.tools, ended }
+        TurnOutcome { tools: finished.tools, usage: finished.usage, ended }
     }
 
     async fn run_turn(&self, prompt: &QueuedPrompt) -> Result<(), AgentError> {
@@ -126,6 +130,7 @@ impl EndOfSession {
         let crash = crash.or_else(|| (!stopped).then(|| "internal error".to_owned()));
         // Off the list first: whoever reads that it is closed must not find it there.
         remove();
+        self.desk.close();
         self.stream.finish(if crash.is_some() { CRASHED } else { ABORTED });
         let ended = match crash {
             Some(message) => {

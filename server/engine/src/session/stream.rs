@@ -11,12 +11,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use wire::{SessionResponse, ToolError};
+use wire::{SessionResponse, ToolError, Usage};
 
 use super::CalledTool;
 use super::queue::Author;
 use crate::agent::{AgentEvent, TextKind};
 use crate::live::LiveLog;
+use crate::permission::PermissionEvent;
 
 /// The one way into a session's log.
 pub(super) struct Stream {
@@ -36,6 +37,7 @@ struct State {
     closed: HashSet<BlockId>,
     closed_before: HashSet<BlockId>,
     called: Vec<CalledTool>,
+    usage: Usage,
     failure: Option<String>,
     crash: Option<String>,
 }
@@ -62,6 +64,7 @@ struct OpenTool {
 #[derive(Debug, Default)]
 pub(super) struct Finished {
     pub(super) tools: Vec<CalledTool>,
+    pub(super) usage: Usage,
     pub(super) failure: Option<String>,
 }
 
@@ -79,6 +82,7 @@ impl Stream {
             tool.called = None;
         }
         state.failure = None;
+        state.usage = Usage::default();
         let prompt = prompt.to_owned();
         self.log.push(&match author {
             Author::User => SessionResponse::UserPrompt { prompt },
@@ -99,7 +103,11 @@ impl Stream {
         if let Some(turn_id) = state.turn.take() {
             self.log.push(&SessionResponse::AgentEnd { turn_id });
         }
-        Finished { tools: std::mem::take(&mut state.called), failure: state.failure.take() }
+        Finished {
+            tools: std::mem::take(&mut state.called),
+            usage: std::mem::take(&mut state.usage),
+            failure: state.failure.take(),
+        }
     }
 
     /// The prompt is dealt with.
@@ -110,6 +118,16 @@ impl Stream {
     /// Something went wrong outside the agent's own reports.
     pub(super) fn error(&self, message: &str) {
         self.log.push(&SessionResponse::Error { message: message.to_owned() });
+    }
+
+    /// A tool asks, or its question is answered.
+    pub(super) fn permission(&self, event: PermissionEvent) {
+        self.log.push(&match event {
+            PermissionEvent::Requested(question) => SessionResponse::PermissionRequest(question),
+            PermissionEvent::Resolved { id, outcome } => {
+                SessionResponse::PermissionResolved { request_id: id, decision: outcome }
+            }
+        });
     }
 
     /// The session has ended.
@@ -168,8 +186,10 @@ impl Stream {
                     self.close_tool(state, tool, outcome);
                 }
             }
-            // No reader wants it yet.
-            AgentEvent::Usage { .. } => {}
+            AgentEvent::Usage { model, usage } => {
+                state.usage += usage;
+                self.log.push(&SessionResponse::Usage { model, usage });
+            }
             AgentEvent::Error { message } => {
                 self.error(&message);
                 state.failure.get_or_insert(message);

@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
+use wire::Usage;
 
 use super::instructions::{Argument, Step, Stream, parse};
 use super::{SimulatedSettings, texts};
@@ -66,6 +67,10 @@ impl<'a> Turn<'a> {
                 return Err(AgentError::Crashed(texts::CRASH.to_owned()));
             }
             Step::Stream(stream) => self.stream(*stream).await,
+            Step::Count { input, output } => self.emit(AgentEvent::Usage {
+                model: self.settings.model.clone(),
+                usage: Usage { input_tokens: *input, output_tokens: *output, ..Usage::default() },
+            }),
         }
         Ok(())
     }
@@ -146,7 +151,8 @@ impl<'a> Turn<'a> {
             arguments: arguments.clone(),
         });
         let call = ToolCall { arguments };
-        let outcome = self.settings.tools.call(name, call).await;
+        let output = self.settings.events.output_of(call_id.clone());
+        let outcome = self.settings.tools.call_with_output(name, call, &output).await;
         self.emit(AgentEvent::ToolEnd { call_id, outcome });
         // The tool took its own time; the model goes on from there.
         self.due = self.due.max(Instant::now());
