@@ -45,10 +45,7 @@ async fn a_message_is_accepted_answered_and_remembered_until_it_is_cleared() {
     let reply = app.post_json("/message", &body).await;
     assert_eq!(reply.status, 202);
     let accepted = reply.json();
-    assert_eq!(
-        accepted,
-        json!({ "accepted": true, "id": accepted["id"], "sessionId": id })
-    );
+    assert_eq!(accepted, json!({ "accepted": true, "id": accepted["id"], "sessionId": id }));
     let read = events.until("done").await;
     assert_eq!(read[0].name, "inbound");
     assert_eq!(read[0].data["text"], "say hello");

@@ -36,8 +36,16 @@ async fn other_sites_reach_none_of_it() {
         &[("referer", "http://evil.example/")],
         &[("host", "evil.example")],
         // Not even by a link, be it in our own page.
-        &[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")],
-        &[("sec-fetch-site", "same-origin"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")],
+        &[
+            ("sec-fetch-site", "cross-site"),
+            ("sec-fetch-mode", "navigate"),
+            ("sec-fetch-dest", "document"),
+        ],
+        &[
+            ("sec-fetch-site", "same-origin"),
+            ("sec-fetch-mode", "navigate"),
+            ("sec-fetch-dest", "document"),
+        ],
     ] {
         assert_eq!(statuses(&app, headers).await, [403; 7], "{headers:?}");
     }
@@ -49,22 +57,32 @@ async fn other_sites_reach_none_of_it() {
 async fn our_own_page_and_scripts_reach_all_of_it() {
     for headers in [
         &[][..],
-        &[("origin", "http://localhost:8888"), ("sec-fetch-site", "same-origin"), ("sec-fetch-mode", "cors")],
+        &[
+            ("origin", "http://localhost:8888"),
+            ("sec-fetch-site", "same-origin"),
+            ("sec-fetch-mode", "cors"),
+        ],
         // As an EventSource of our page asks.
-        &[("sec-fetch-site", "same-origin"), ("sec-fetch-mode", "cors"), ("sec-fetch-dest", "empty"), ("accept", "text/event-stream")],
+        &[
+            ("sec-fetch-site", "same-origin"),
+            ("sec-fetch-mode", "cors"),
+            ("sec-fetch-dest", "empty"),
+            ("accept", "text/event-stream"),
+        ],
     ] {
         let app = TestApp::new();
-        assert_eq!(statuses(&app, headers).await, [200, 200, 200, 202, 400, 400, 200], "{headers:?}");
+        assert_eq!(
+            statuses(&app, headers).await,
+            [200, 200, 200, 202, 400, 400, 200],
+            "{headers:?}"
+        );
         app.finish().await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn strangers_need_the_key() {
-    let app = TestApp::with(Options {
-        access_key: Some("0123456789abcdef"),
-        ..Options::default()
-    });
+    let app = TestApp::with(Options { access_key: Some("0123456789abcdef"), ..Options::default() });
     assert_eq!(statuses(&app, &[]).await, [401; 7]);
     let key = [("authorization", "Bearer 0123456789abcdef")];
     assert_eq!(statuses(&app, &key).await, [200, 200, 200, 202, 400, 400, 200]);

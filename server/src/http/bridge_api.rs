@@ -37,7 +37,7 @@ pub(super) async fn show_session(
     });
     answer.await.unwrap_or_else(|failure| {
         tracing::error!(%failure, "showing a history has crashed");
-        StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        error::crashed()
     })
 }
 

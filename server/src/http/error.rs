@@ -45,6 +45,11 @@ pub(super) fn said_no(error: ErrorName, message: Option<String>) -> Response {
     Json(ErrorReply { error, message }).into_response()
 }
 
+/// Our own mistake; the log has more.
+pub(super) fn crashed() -> Response {
+    reply(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", "the server made a mistake")
+}
+
 /// The bridge said no. Its clients go by the status.
 pub(super) fn bridge_refused(error: &BridgeError) -> Response {
     let (status, name) = match error {
