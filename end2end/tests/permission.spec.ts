@@ -107,8 +107,12 @@ test("the mode of a running session can be changed", async ({ page, folder }) =>
 
 test("what was used is told", async ({ page }) => {
   const session = await SessionPage.start(page);
-  await session.talk("say hello");
-  await expect(session.usage).toHaveText(/^\d+ tokens in, \d+ out/);
-  await session.talk("say goodbye");
-  await expect(session.usage).toHaveText(/^Last turn: .* · In all: \d+ tokens in, \d+ out/);
+  await session.talk("count 1200 input tokens and 34 output tokens");
+  await expect(session.usage).toHaveText("1.2k tokens in, 34 out");
+  await session.talk("count 800 input tokens and 6 output tokens");
+  await expect(session.usage).toHaveText(
+    "Last turn: 800 tokens in, 6 out · In all: 2k tokens in, 40 out",
+  );
+  await page.reload();
+  await expect(session.usage).toHaveText(/In all: 2k tokens in, 40 out$/);
 });

@@ -231,7 +231,7 @@ fn provider_problems(models: &Load<Models>) -> Option<AnyView> {
     let Load::Ready(list) = models else { return None };
     let problems = list.problems.iter().map(|problem| {
         let (provider, message) = (problem.provider.clone(), problem.message.clone());
-        view! { <li><strong>{provider}</strong>" " {message}</li> }
+        view! { <li><strong>{provider}": "</strong>{message}</li> }
     });
     let problems = problems.collect_view();
     (!list.problems.is_empty()).then(|| {

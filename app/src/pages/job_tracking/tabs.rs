@@ -52,7 +52,7 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
     view! {
         <div class="tab-container">
             <h2 class="tab-title">
-                {page.label(work)}
+                {move || page.label(work)}
                 <span class="tab-state">{move || describe(status(), elapsed())}</span>
                 {move || usage.get().map(|text| view! { <span class="tab-usage">{text}</span> })}
             </h2>
