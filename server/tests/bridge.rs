@@ -16,7 +16,7 @@ const SAFETY: Duration = Duration::from_secs(30);
 fn start(folder: &Path, arguments: &[&str]) -> Running {
     let arguments =
         [&["--port", "0", "--test", "--simulated-first-ms", "0"][..], arguments].concat();
-    Running::start_command(portal(&arguments).current_dir(folder))
+    Running::start(portal(&arguments).current_dir(folder))
 }
 
 /// A connection to the events, past its head and the greeting.

@@ -91,7 +91,7 @@ fn the_published_schema_is_current() {
 #[test]
 fn the_schema_is_served_as_json() {
     let mut server = portal(&["--port", "0"]);
-    let server = Running::start_command(server.env("LEPTOS_SITE_ROOT", public()));
+    let server = Running::start(server.env("LEPTOS_SITE_ROOT", public()));
     let answer = server.get("/entry.schema.json");
     let (head, body) = answer.split_once("\r\n\r\n").expect("head and body");
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");

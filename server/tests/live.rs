@@ -7,7 +7,7 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use common::Running;
+use common::{Running, portal};
 use serde_json::{Value, json};
 
 /// Far below the five seconds after which a pending call ends by itself.
@@ -17,7 +17,7 @@ const SOON: Duration = Duration::from_secs(3);
 const LARGE: usize = 8 * 1024 * 1024;
 
 fn start() -> Running {
-    Running::start(&["--port", "0", "--test", "--simulated-first-ms", "0"])
+    Running::start(&mut portal(&["--port", "0", "--test", "--simulated-first-ms", "0"]))
 }
 
 /// A session on a running server.

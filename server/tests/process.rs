@@ -23,7 +23,7 @@ const CALL_WITHOUT_ITS_BODY: &str = "POST /login HTTP/1.1\r\nHost: localhost\r\n
 
 #[test]
 fn api_stop_ends_the_process_with_0() {
-    let server = Running::start(&["--port", "0"]);
+    let server = Running::start(&mut portal(&["--port", "0"]));
     let answer = server.get("/api/stop");
     assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("{}"), "{answer}");
     assert_eq!(server.wait().code(), Some(0));
@@ -33,7 +33,7 @@ fn api_stop_ends_the_process_with_0() {
 #[test]
 fn sigterm_and_ctrl_c_end_the_process_with_0() {
     for name in ["-TERM", "-INT"] {
-        let server = Running::start(&["0"]);
+        let server = Running::start(&mut portal(&["0"]));
         signal(&server, name);
         assert_eq!(server.wait().code(), Some(0), "{name}");
     }
@@ -42,7 +42,7 @@ fn sigterm_and_ctrl_c_end_the_process_with_0() {
 #[cfg(unix)]
 #[test]
 fn pending_calls_do_not_hold_up_the_end() {
-    let server = Running::start(&["--port", "0"]);
+    let server = Running::start(&mut portal(&["--port", "0"]));
     // A call whose body never comes, an unfinished head, and an idle connection.
     let pending = server.send(CALL_WITHOUT_ITS_BODY);
     let unfinished = server.send("GET /api/test HTTP/1.1\r\nHost: lo");
@@ -59,7 +59,7 @@ fn pending_calls_do_not_hold_up_the_end() {
 #[cfg(unix)]
 #[test]
 fn a_second_ctrl_c_ends_at_once() {
-    let server = Running::start(&["--port", "0"]);
+    let server = Running::start(&mut portal(&["--port", "0"]));
     let pending = server.send(CALL_WITHOUT_ITS_BODY);
     // An answer on another connection tells that the pending call has been taken, too.
     assert!(server.get("/api/test").starts_with("HTTP/1.1 200"));
@@ -75,7 +75,7 @@ fn a_second_ctrl_c_ends_at_once() {
 
 #[test]
 fn odd_bytes_get_a_4xx_and_the_server_lives() {
-    let server = Running::start(&["--port", "0"]);
+    let server = Running::start(&mut portal(&["--port", "0"]));
     for target in
         ["//", "//[", "/.//", "/%ff", "*", "/\\", "http://evil.example/", "evil.example:80"]
     {

@@ -5,7 +5,7 @@ mod bridge;
 mod bridge_agents;
 mod bridge_events;
 mod bridge_safety;
-mod copilot;
+mod engines;
 mod entries;
 mod job_ends;
 mod job_rules;

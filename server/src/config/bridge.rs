@@ -8,9 +8,9 @@ use engine::workspace::repo_root;
 use serde::Deserialize;
 use toml::Spanned;
 
+use super::ConfigError;
 use super::command_line::CommandLine;
 use super::file::ConfigFile;
-use super::ConfigError;
 
 const MAX_WORKSPACES: usize = 100;
 

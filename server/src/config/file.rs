@@ -124,10 +124,10 @@ impl ConfigFile {
             bridge,
             workspaces,
         } = toml::from_str(&text).map_err(|error| ConfigError::File {
-                file: path.clone(),
-                line: error.span().map(|span| line_of(&text, &span)),
-                problem: error.message().split_whitespace().collect::<Vec<_>>().join(" "),
-            })?;
+            file: path.clone(),
+            line: error.span().map(|span| line_of(&text, &span)),
+            problem: error.message().split_whitespace().collect::<Vec<_>>().join(" "),
+        })?;
         Ok(Self {
             path,
             text,

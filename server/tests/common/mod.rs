@@ -37,12 +37,7 @@ pub(crate) struct Running {
 
 impl Running {
     /// Starts the program and reads its two start-up lines.
-    pub(crate) fn start(arguments: &[&str]) -> Self {
-        Self::start_command(&mut portal(arguments))
-    }
-
-    /// The same with a program that was prepared otherwise.
-    pub(crate) fn start_command(command: &mut Command) -> Self {
+    pub(crate) fn start(command: &mut Command) -> Self {
         let mut child = command.spawn().expect("the program starts");
         let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
         let mut line = || lines.next().expect("a start-up line").expect("text");
