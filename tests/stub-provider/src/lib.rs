@@ -73,11 +73,13 @@ struct Shared {
     counts: watch::Sender<Counts>,
 }
 
+type Answering = dyn Fn(&Received) -> Answer + Send + Sync;
+
 #[derive(Default)]
 struct Script {
     next: VecDeque<Answer>,
     /// Asked when nothing else is left.
-    always: Option<Arc<dyn Fn(&Received) -> Answer + Send + Sync>>,
+    always: Option<Arc<Answering>>,
 }
 
 impl fmt::Debug for Script {
@@ -134,7 +136,7 @@ impl StubProvider {
         path: &str,
         answer: impl Fn(&Received) -> Answer + Send + Sync + 'static,
     ) {
-        let always = Some(Arc::new(answer) as Arc<_>);
+        let always = Some(Arc::new(answer) as Arc<Answering>);
         self.shared.script.lock().entry(path.to_owned()).or_default().always = always;
     }
 

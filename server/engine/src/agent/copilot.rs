@@ -52,7 +52,7 @@ impl Copilot {
         let found = find::Places::new(settings.cli.clone()).find();
         match &found {
             Ok(Some(program)) => {
-                tracing::info!(program = %program.display(), "found the Copilot CLI")
+                tracing::info!(program = %program.display(), "found the Copilot CLI");
             }
             Ok(None) => tracing::info!("no Copilot CLI found: its models are not offered"),
             Err(reason) => tracing::warn!(reason, "the Copilot CLI can't be used"),

@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 const MODEL: &str = "scripted";
 /// Only waited for in full by a test that fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A backend, its provider, and a folder to work in.
 struct Bench {

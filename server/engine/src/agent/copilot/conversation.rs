@@ -228,7 +228,7 @@ async fn provider(settings: &CopilotSettings) -> Result<Option<ProviderConfig>, 
     let mut config = ProviderConfig::default();
     config.provider_type = Some(own.kind.as_str().to_owned());
     config.wire_api = own.wire_api.map(|api| api.as_str().to_owned());
-    config.base_url = own.base_url.as_str().to_owned();
+    own.base_url.as_str().clone_into(&mut config.base_url);
     config.api_key = key.map(|key| key.reveal().to_owned());
     Ok(Some(config))
 }

@@ -65,7 +65,7 @@ impl Runtime {
         let ((output, input), log) = pipes.ok_or("the system gave no pipes")?;
         tracing::info!(program = %program.display(), pid = child.id(), "started the Copilot CLI");
         let death = Arc::new(Death { wanted: end, ..Death::default() });
-        let watcher = tokio::spawn(watch(Watched::new(child, mark), log, death.clone()));
+        let watcher = tokio::spawn(watch(Watched::new(child, &mark), log, death.clone()));
         let watcher = AbortOnDropHandle::new(watcher);
         let folder = std::env::current_dir().unwrap_or_default();
         let client = Client::from_streams(output, input, folder).map_err(|error| error.to_string());
@@ -182,7 +182,7 @@ struct Watched {
 
 impl Watched {
     #[cfg_attr(not(unix), expect(unused_variables, reason = "there are no groups"))]
-    fn new(child: Child, mark: String) -> Self {
+    fn new(child: Child, mark: &str) -> Self {
         Self {
             #[cfg(unix)]
             group: ProcessGroup::of(&child).with_mark(format!("{MARK}={mark}")),
