@@ -29,7 +29,9 @@ use wire::{ModelInfo, ToolError, ToolResult, Usage};
 use crate::permission::{DenyAll, PermissionHandler};
 
 pub use catalog::{Catalog, Found};
-pub use tools::{DuplicateTool, Tool, ToolCall, ToolHandler, ToolOutput, ToolSet};
+pub use tools::{
+    Consent, DuplicateTool, Tool, ToolCall, ToolHandler, ToolHooks, ToolOutput, ToolSet,
+};
 
 /// A provider of models.
 #[async_trait]

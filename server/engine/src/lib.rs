@@ -3,6 +3,7 @@
 //! - [`live`]: the responses of a session, task or job, and those who read them.
 //! - [`agent`]: what runs a model, and the models that are always there.
 //! - [`entry`]: the tasks and jobs that the portal offers.
+//! - [`extension`]: programs of the project or the user that take part in a session.
 //! - [`session`]: a conversation with an agent.
 //! - [`task`]: a prompt with conditions, in sessions of its own or a borrowed one.
 //! - [`job`]: trees of tasks that run as one.
@@ -13,10 +14,13 @@
 
 pub mod agent;
 pub mod entry;
+pub mod extension;
 pub mod job;
 pub mod lifecycle;
 pub mod live;
 pub mod permission;
+#[cfg(unix)]
+mod process_group;
 pub mod session;
 pub mod task;
 pub mod tools;

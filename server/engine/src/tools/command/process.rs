@@ -7,7 +7,6 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use cap_std::fs::Dir;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
@@ -15,6 +14,7 @@ use tokio::time::Instant;
 use wire::ToolError;
 
 use crate::agent::ToolOutput;
+use crate::process_group::ProcessGroup;
 
 use super::capture::{Capture, Stream};
 use super::{CommandSettings, failure, visible};
@@ -102,7 +102,7 @@ async fn watch(
     time_out: Duration,
     seen: &mut Seen<'_>,
 ) -> std::io::Result<Option<ExitStatus>> {
-    let mut group = Group::of(child);
+    let mut group = ProcessGroup::of(child);
     let mut status = None;
     let mut is_open = true;
     let mut buffer = vec![0; 16 * 1024];
@@ -126,50 +126,6 @@ async fn watch(
         }
     }
     Ok(status)
-}
-
-/// The process group of a command. Dropped, all of its processes are killed, and those that have
-/// left the group but can still be told to be its descendants.
-struct Group(Option<Pid>);
-
-impl Group {
-    fn of(child: &Child) -> Self {
-        let number = child.id().and_then(|id| i32::try_from(id).ok());
-        Self(number.and_then(Pid::from_raw))
-    }
-
-    /// Once only: later the number may be another's.
-    fn end(&mut self) {
-        let Some(leader) = self.0.take() else { return };
-        let family = descendants(leader);
-        // Killing fails if they have ended by themselves.
-        let _ = kill_process_group(leader, Signal::KILL);
-        for process in family {
-            let _ = kill_process(process, Signal::KILL);
-        }
-    }
-}
-
-/// The children of a process and theirs, where the system tells. A process whose parent has ended
-/// is nobody's descendant.
-fn descendants(process: Pid) -> Vec<Pid> {
-    let mut family = vec![process];
-    let mut index = 0;
-    while let Some(parent) = family.get(index) {
-        let number = parent.as_raw_nonzero();
-        let children = std::fs::read_to_string(format!("/proc/{number}/task/{number}/children"));
-        let children = children.unwrap_or_default();
-        let children = children.split_whitespace().filter_map(|child| child.parse().ok());
-        family.extend(children.filter_map(Pid::from_raw));
-        index += 1;
-    }
-    family.split_off(1)
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.end();
-    }
 }
 
 fn describe(status: ExitStatus) -> String {
