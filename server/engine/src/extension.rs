@@ -106,9 +106,9 @@ impl ExtensionHost {
         Arc::new(Self { settings, trust, runtime: OnceCell::new(), lifecycle })
     }
 
-    /// Whether extensions are started for sessions in a folder. Blocks.
+    /// Whether extensions are started in a folder of [`trusted_folder`].
     pub fn is_trusted(&self, folder: &Path) -> bool {
-        self.trust.is_trusted(&trusted_folder(folder))
+        self.trust.is_trusted(folder)
     }
 
     /// Looked for until it is found, then no more.

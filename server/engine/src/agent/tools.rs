@@ -193,9 +193,9 @@ impl ToolSet {
         self.tools.read().clone().into_iter()
     }
 
-    /// Has every call from now on go through `hooks`.
-    pub fn set_hooks(&self, hooks: Arc<dyn ToolHooks>) {
-        *self.hooks.write() = Some(hooks);
+    /// Has every call from now on go through `hooks`, or through none.
+    pub fn set_hooks(&self, hooks: Option<Arc<dyn ToolHooks>>) {
+        *self.hooks.write() = hooks;
     }
 
     /// Calls a tool; one that does not exist fails as a tool does, for the model to read.
@@ -299,7 +299,14 @@ mod tests {
     #[test]
     fn names_are_unique() {
         let tools = ToolSet::with_job_tools();
-        let twice = tools.get(JOB_BOOLEAN_TRUE).expect("registered").clone();
-        assert_eq!(tools.add(twice), Err(DuplicateTool(JOB_BOOLEAN_TRUE.to_owned())));
+        let twice = Tool::clone(&tools.get(JOB_BOOLEAN_TRUE).expect("registered"));
+        let error = Err(DuplicateTool(JOB_BOOLEAN_TRUE.to_owned()));
+        assert_eq!(tools.add(twice.clone()), error);
+        let new = Tool { name: "new".to_owned(), ..twice.clone() };
+        assert_eq!(tools.add_all(vec![new.clone(), twice]), error);
+        assert!(tools.get("new").is_none(), "all or none");
+        tools.add(new).expect("a new name");
+        tools.remove(&["new".to_owned()]);
+        assert_eq!(tools.iter().count(), 4);
     }
 }

@@ -125,6 +125,8 @@ impl SessionExtensions {
         self.stop_all().await;
         if self.is_trusted() {
             self.start_all("resume").await;
+        } else {
+            self.disable();
         }
     }
 
@@ -318,9 +320,18 @@ impl SessionExtensions {
             return;
         }
         let tools = &self.parts.tools;
-        tools.set_hooks(Arc::new(Hooks::new(self)));
+        tools.set_hooks(Some(Arc::new(Hooks::new(self))));
         if let Err(error) = tools.add_all(manage::tools(self)) {
             tracing::error!(%error, "the tools for extensions are missing");
+        }
+    }
+
+    fn disable(self: &Arc<Self>) {
+        if std::mem::take(&mut self.state.lock().is_enabled) {
+            let tools = &self.parts.tools;
+            tools.set_hooks(None);
+            let names: Vec<_> = manage::tools(self).into_iter().map(|tool| tool.name).collect();
+            tools.remove(&names);
         }
     }
 

@@ -4,19 +4,24 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
+use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use wire::{Models, SessionId, SessionResponse};
+use wire::{Extensions, Models, SessionId, SessionResponse};
 
 use super::conversation::{Conversation, EndOfSession};
+use super::outlet::Port;
 use super::queue::{Author, PendingTurn, Queue};
 use super::stream::Stream;
 use super::{SessionError, SessionSummary, StartError};
 use crate::agent::{AgentEvents, AgentSettings, Catalog, ToolSet};
+use crate::extension::{
+    ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
+};
 use crate::lifecycle::Lifecycle;
 use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
-use crate::permission::ApproveAll;
+use crate::permission::{ApproveAll, PermissionHandler};
 
 /// The limits of sessions.
 #[derive(Clone, Debug)]
@@ -28,12 +33,19 @@ pub struct SessionSettings {
     /// Prompts that wait in one session, besides the one being dealt with. A person sends a few;
     /// more is a client that does not look at the answers.
     pub max_queries: usize,
+    /// Where extensions are, and which are started.
+    pub extensions: ExtensionSettings,
 }
 
 impl SessionSettings {
     /// The usual limits.
     pub fn new(default_directory: impl Into<PathBuf>) -> Self {
-        Self { default_directory: default_directory.into(), max_sessions: 2_000, max_queries: 100 }
+        Self {
+            default_directory: default_directory.into(),
+            max_sessions: 2_000,
+            max_queries: 100,
+            extensions: ExtensionSettings::default(),
+        }
     }
 }
 
@@ -45,8 +57,7 @@ pub struct SessionManager {
     live: Arc<LiveRegistry<SessionId, SessionResponse>>,
     sessions: Mutex<HashMap<SessionId, Session>>,
     places: Arc<Semaphore>,
-    /// The same in every session, so there is one.
-    tools: Arc<ToolSet>,
+    extensions: Arc<ExtensionHost>,
 }
 
 #[derive(Clone)]
@@ -54,6 +65,7 @@ struct Session {
     model: String,
     working_directory: PathBuf,
     queue: Arc<Queue>,
+    extensions: Arc<SessionExtensions>,
     stop: CancellationToken,
     ended: CancellationToken,
 }
@@ -70,7 +82,7 @@ impl SessionManager {
             places: Arc::new(Semaphore::new(settings.max_sessions)),
             live: LiveRegistry::new(live, &lifecycle),
             sessions: Mutex::default(),
-            tools: Arc::new(ToolSet::with_job_tools()),
+            extensions: ExtensionHost::new(settings.extensions.clone(), lifecycle.clone()),
             catalog,
             settings,
             lifecycle,
@@ -98,15 +110,22 @@ impl SessionManager {
             .map_err(|_| StartError::TooManySessions)?;
         let log = self.live.prepare();
         let stream = Arc::new(Stream::new(log.clone()));
+        let folder = working_directory.clone();
+        let root = tokio::task::spawn_blocking(move || trusted_folder(&folder)).await;
+        let root = root.unwrap_or_else(|_| working_directory.clone());
+        let tools = Arc::new(ToolSet::with_job_tools());
+        let permissions: Arc<dyn PermissionHandler> = Arc::new(ApproveAll);
+        let agent_runs_them = found.backend.has_own_tools();
         let reports = stream.clone();
         let agent = found
             .backend
             .start_session(AgentSettings {
                 model: found.model_id,
                 working_directory: working_directory.clone(),
-                tools: self.tools.clone(),
+                tools: tools.clone(),
                 own_tools: true,
-                permissions: Arc::new(ApproveAll),
+                permissions: permissions.clone(),
+                extensions: self.extensions.is_trusted(&root),
                 events: AgentEvents::new(move |event| reports.report(event)),
             })
             .await
@@ -115,10 +134,23 @@ impl SessionManager {
         // No await from here on: either all of it happens or nothing.
         let id = SessionId::generate();
         let stop = self.lifecycle.token();
+        let queue = Arc::new(Queue::new(self.settings.max_queries, stop.clone()));
+        let parts = SessionParts {
+            id,
+            folder: working_directory.clone(),
+            root,
+            tools,
+            permissions,
+            port: Box::new(Port { stream: stream.clone(), queue: queue.clone() }),
+            agent_runs_them,
+        };
+        let extensions = SessionExtensions::new(self.extensions.clone(), parts);
+        stream.tell(&extensions);
         let session = Session {
             model: model_id.to_owned(),
             working_directory,
-            queue: Arc::new(Queue::new(self.settings.max_queries, stop.clone())),
+            queue,
+            extensions,
             stop,
             ended: CancellationToken::new(),
         };
@@ -127,6 +159,7 @@ impl SessionManager {
         let manager = Arc::downgrade(self);
         let conversation = Conversation {
             agent,
+            extensions: session.extensions,
             end: EndOfSession {
                 stream,
                 queue: session.queue,
@@ -172,6 +205,48 @@ impl SessionManager {
         prompt: String,
     ) -> Result<PendingTurn, SessionError> {
         self.find(id)?.queue.add(prompt, Author::Engine)
+    }
+
+    /// How the extensions of a session stand.
+    pub async fn extensions(&self, id: SessionId) -> Result<Extensions, SessionError> {
+        Ok(self.find(id)?.extensions.list().await)
+    }
+
+    /// Stops the extensions of a session, looks for them again, and starts them.
+    ///
+    /// Cancel safe: it is done even if nobody waits.
+    pub async fn reload_extensions(&self, id: SessionId) -> Result<Extensions, SessionError> {
+        let extensions = self.find(id)?.extensions;
+        let work = Arc::clone(&extensions);
+        let _ = self.lifecycle.spawn(async move { work.reload().await }).await;
+        Ok(extensions.list().await)
+    }
+
+    /// Decides whether extensions are started in the folder of a session, now and later. They are
+    /// started in this session, or stopped in all of that folder.
+    ///
+    /// Cancel safe: it is done even if nobody waits.
+    pub async fn trust_extensions(
+        &self,
+        id: SessionId,
+        is_trusted: bool,
+    ) -> Result<Extensions, SessionError> {
+        let extensions = self.find(id)?.extensions;
+        let others: Vec<_> = {
+            let sessions = self.sessions.lock();
+            let others = sessions.values().map(|session| session.extensions.clone());
+            let is_other = |other: &Arc<SessionExtensions>| {
+                !is_trusted && other.root() == extensions.root() && !Arc::ptr_eq(other, &extensions)
+            };
+            others.filter(is_other).collect()
+        };
+        let work = Arc::clone(&extensions);
+        let decided = async move {
+            work.decide(is_trusted).await;
+            join_all(others.iter().map(|other| other.reload())).await;
+        };
+        let _ = self.lifecycle.spawn(decided).await;
+        Ok(extensions.list().await)
     }
 
     /// Ends the running turn and keeps the session. Prompts that wait have their turns.

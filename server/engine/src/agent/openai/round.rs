@@ -17,7 +17,7 @@ use super::conversation::Conversation;
 use super::events::{Decoder, Event};
 use super::failure::{Complaint, Failure, shorten};
 use super::history::{AnsweredCall, Said};
-use crate::agent::{AgentEvent, ToolCall};
+use crate::agent::{AgentEvent, ToolCall, ToolOutput};
 
 /// What may still come after the model has stopped: a count of tokens and the end mark.
 const EPILOGUE: Duration = Duration::from_secs(2);
@@ -170,7 +170,8 @@ impl<'a> Round<'a> {
                 },
                 result: ABORTED.to_owned(),
             });
-            let outcome = use_tool(self.conversation, call.name, call.arguments);
+            let output = self.conversation.settings.events.output_of(self.call_id(place));
+            let outcome = use_tool(self.conversation, call.name, call.arguments, output);
             running.push(async move { (place, outcome.await) });
         }
         while let Some((place, outcome)) = running.next().await {
@@ -215,11 +216,12 @@ async fn use_tool(
     conversation: &Conversation,
     name: String,
     arguments: Result<Map<String, Value>, String>,
+    output: ToolOutput,
 ) -> Result<ToolResult, ToolError> {
     match arguments {
         Ok(arguments) => {
             let call = ToolCall { arguments: Value::Object(arguments) };
-            conversation.settings.tools.call(&name, call).await
+            conversation.settings.tools.call_with_output(&name, call, &output).await
         }
         Err(text) => Err(ToolError {
             message: format!(

@@ -146,7 +146,8 @@ impl<'a> Turn<'a> {
             arguments: arguments.clone(),
         });
         let call = ToolCall { arguments };
-        let outcome = self.settings.tools.call(name, call).await;
+        let output = self.settings.events.output_of(call_id.clone());
+        let outcome = self.settings.tools.call_with_output(name, call, &output).await;
         self.emit(AgentEvent::ToolEnd { call_id, outcome });
         // The tool took its own time; the model goes on from there.
         self.due = self.due.max(Instant::now());
