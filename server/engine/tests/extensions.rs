@@ -9,6 +9,7 @@ mod talk;
 #[path = "extensions/tools.rs"]
 mod tools;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use engine::extension::ExtensionSettings;
 use engine::lifecycle::Lifecycle;
 use engine::live::{LiveSettings, LiveShared, PollError, ReaderKey};
 use engine::session::{SessionManager, SessionSettings};
+use parking_lot::Mutex;
 use tempfile::TempDir;
 use wire::{
     ExtensionInfo, ExtensionState, Extensions, LiveToken, SessionId, SessionResponse, ToolError,
@@ -34,6 +36,7 @@ struct Project {
     user_folder: TempDir,
     sessions: Arc<SessionManager>,
     lifecycle: Lifecycle,
+    asked: Mutex<HashMap<SessionId, usize>>,
 }
 
 impl Project {
@@ -55,6 +58,8 @@ impl Project {
             user_folder: Some(user_folder.path().to_owned()),
             allowed: vec![folder.path().to_owned()],
             sdk_path: Some(sdk()),
+            // Node takes its time on a busy machine.
+            join_time_out: PATIENCE,
             ..ExtensionSettings::default()
         };
         change(&mut settings.extensions);
@@ -62,7 +67,7 @@ impl Project {
         let live = LiveShared::new(LiveSettings::for_tests());
         let catalog = Catalog::new([backend]);
         let sessions = SessionManager::new(catalog, settings, live, lifecycle.clone());
-        let project = Self { folder, user_folder, sessions, lifecycle };
+        let project = Self { folder, user_folder, sessions, lifecycle, asked: Mutex::default() };
         for name in extensions {
             project.add(name);
         }
@@ -90,22 +95,29 @@ impl Project {
         self.sessions.start(model, "").await.expect("a session")
     }
 
+    /// Sends a prompt; returns how many there were before it.
+    fn query(&self, id: SessionId, prompt: &str) -> usize {
+        self.sessions.query(id, prompt.to_owned()).expect("an open session");
+        let mut asked = self.asked.lock();
+        let asked = asked.entry(id).or_default();
+        *asked += 1;
+        *asked - 1
+    }
+
     /// Sends a prompt and returns what happened until it was dealt with.
     async fn ask(&self, id: SessionId, prompt: &str) -> Vec<SessionResponse> {
-        let asked = |response: &SessionResponse| match response {
-            SessionResponse::UserPrompt { prompt: shown } => shown == prompt,
-            _ => false,
+        let number = self.query(id, prompt);
+        let turn = |seen: &[SessionResponse]| {
+            let is_prompt = |r: &SessionResponse| matches!(r, SessionResponse::UserPrompt { .. });
+            let places = seen.iter().enumerate();
+            let mut prompts = places.filter(|(_, response)| is_prompt(response));
+            let start = prompts.nth(number)?.0;
+            let end = seen[start..].iter().position(|r| *r == SessionResponse::Idle)?;
+            Some(start..=start + end)
         };
-        self.sessions.query(id, prompt.to_owned()).expect("an open session");
-        let all = self
-            .read_until(id, |seen| {
-                let start = seen.iter().rposition(asked);
-                start.is_some_and(|start| seen[start..].contains(&SessionResponse::Idle))
-            })
-            .await;
-        let start = all.iter().rposition(asked).expect("it was asked");
-        let end = all[start..].iter().position(|response| *response == SessionResponse::Idle);
-        all[start..=start + end.expect("it was dealt with")].to_vec()
+        let seen = self.read_until(id, |seen| turn(seen).is_some()).await;
+        let turn = turn(&seen).expect("it was dealt with");
+        seen[turn].to_vec()
     }
 
     /// Reads from the beginning until that is seen.

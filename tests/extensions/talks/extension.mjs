@@ -24,11 +24,21 @@ session.on((event) => {
   if (!event.type.startsWith("external_tool.")) seen.push(event.type);
 });
 
+let isToAsk = false;
+
+const ask = async () => {
+  const answer = await session.sendAndWait({ prompt: "say pong" });
+  await session.log(`heard: ${answer?.data.content}`);
+};
+
+session.on("session.idle", () => {
+  // Not within the handler: who asks there hears of this very event first.
+  if (isToAsk) setTimeout(ask, 0);
+  isToAsk = false;
+});
+
 session.on("user.message", async ({ data }) => {
-  if (data.content.includes("@ask")) {
-    const answer = await session.sendAndWait({ prompt: "say pong" });
-    await session.log(`heard: ${answer?.data.content}`);
-  }
+  if (data.content.includes("@ask")) isToAsk = true;
   if (data.content.includes("@send")) {
     await session.send({ prompt: "say what is attached", attachments: [{ type: "file", path: "a.md" }] });
   }

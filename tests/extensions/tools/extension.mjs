@@ -12,7 +12,7 @@ const tool = (name, handler, more = {}) => ({
 
 await joinSession({
   tools: [
-    tool("greet", ({ who }) => `Hello, ${who}!`, {
+    tool("greet_someone", ({ who }) => `Hello, ${who}!`, {
       parameters: {
         type: "object",
         properties: { who: { type: "string", minLength: 1 } },

@@ -52,7 +52,7 @@ async fn tool_calls_are_refused_changed_and_remarked_upon() {
         ("rewritten", Ok("HELLO, REWRITTEN!".to_owned())),
         ("remarked", Ok("Hello, remarked!\n\nit was a success".to_owned())),
     ] {
-        let seen = project.ask(id, &format!("use the greet tool with {who}")).await;
+        let seen = project.ask(id, &format!("use the greet_someone tool with {who}")).await;
         assert_eq!(results(&seen), [expected], "{who}");
     }
     project.end().await;

@@ -4,11 +4,7 @@ use super::*;
 
 #[tokio::test]
 async fn what_fails_is_said_and_the_session_goes_on() {
-    let quick = |settings: &mut ExtensionSettings| {
-        settings.join_time_out = Duration::from_secs(3);
-    };
-    let names = ["crashes", "prints", "silent", "tools"];
-    let project = Project::new(&names, simulated(), quick);
+    let project = Project::with(&["crashes", "prints", "tools"]);
     let id = project.start().await;
     let extensions = project.settled(id).await;
     let reason = |name: &str| {
@@ -20,12 +16,23 @@ async fn what_fails_is_said_and_the_session_goes_on() {
     assert_eq!(reason("crashes"), crashed);
     let printed = "it wrote to its standard output, which is reserved: `hello there`";
     assert_eq!(reason("prints"), printed);
-    assert_eq!(reason("silent"), "it did not join the session within 3 s");
-    let seen = project.read_until(id, |seen| logs(seen).len() == 3).await;
+    let seen = project.read_until(id, |seen| logs(seen).len() == 2).await;
     let line = format!("crashes Error: the extension has failed: {crashed}");
     assert!(logs(&seen).contains(&line), "{:?}", logs(&seen));
-    let seen = project.ask(id, "use the greet tool with you").await;
+    let seen = project.ask(id, "use the greet_someone tool with you").await;
     assert_eq!(results(&seen), [Ok("Hello, you!".to_owned())]);
+    project.end().await;
+}
+
+#[tokio::test]
+async fn one_that_does_not_join_in_time_is_ended() {
+    let project = Project::new(&["silent"], simulated(), |settings| {
+        settings.join_time_out = Duration::from_millis(500);
+    });
+    let id = project.start().await;
+    let extensions = project.settled(id).await;
+    let reason = "it did not join the session within 0.5 s".to_owned();
+    assert_eq!(state(&extensions, "silent"), (ExtensionState::Failed, reason));
     project.end().await;
 }
 
@@ -68,8 +75,8 @@ async fn nothing_is_started_in_a_folder_that_is_not_trusted() {
     let project = Project::new(&["tools"], simulated(), |settings| settings.allowed.clear());
     write(project.user_folder.path(), "mine", &one_tool("my_tool", "mine"));
     let id = project.start().await;
-    let seen = project.ask(id, "use the greet tool with you").await;
-    assert_eq!(results(&seen), [failure("unknown tool: `greet`", "unknown_tool")]);
+    let seen = project.ask(id, "use the greet_someone tool with you").await;
+    assert_eq!(results(&seen), [failure("unknown tool: `greet_someone`", "unknown_tool")]);
     let seen = project.ask(id, "use the extensions_reload tool").await;
     assert_eq!(results(&seen), [failure("unknown tool: `extensions_reload`", "unknown_tool")]);
     let listed = project.list(id).await;
@@ -81,17 +88,17 @@ async fn nothing_is_started_in_a_folder_that_is_not_trusted() {
     assert!(listed.trusted);
     let states: Vec<_> = listed.extensions.iter().map(|info| info.state).collect();
     assert_eq!(states, [ExtensionState::Running; 2]);
-    let seen = project.ask(id, "use the greet tool with you").await;
+    let seen = project.ask(id, "use the greet_someone tool with you").await;
     assert_eq!(results(&seen), [Ok("Hello, you!".to_owned())]);
     // Remembered for the next one; and forgotten again in both.
     let other = project.start().await;
-    let seen = project.ask(other, "use the greet tool with you").await;
+    let seen = project.ask(other, "use the greet_someone tool with you").await;
     assert_eq!(results(&seen), [Ok("Hello, you!".to_owned())]);
     let listed = project.sessions.trust_extensions(id, false).await.expect("an open session");
     assert_eq!(listed.extensions[0].state, ExtensionState::Untrusted);
     for session in [id, other] {
-        let seen = project.ask(session, "use the greet tool with you").await;
-        assert_eq!(results(&seen), [failure("unknown tool: `greet`", "unknown_tool")]);
+        let seen = project.ask(session, "use the greet_someone tool with you").await;
+        assert_eq!(results(&seen), [failure("unknown tool: `greet_someone`", "unknown_tool")]);
     }
     project.end().await;
 }

@@ -59,7 +59,7 @@ async fn an_extension_can_abort_and_is_told_what_is_not_there() {
 async fn events_are_told_as_they_happen_and_remembered() {
     let project = Project::with(&["talks", "tools"]);
     let id = project.start().await;
-    project.ask(id, "say hello, then use the greet tool with you").await;
+    project.ask(id, "say hello, then use the greet_someone tool with you").await;
     project.ask(id, "fail with something").await;
     let seen = project.ask(id, "use the tells_what_it_saw tool").await;
     let [Ok(events)] = &*results(&seen) else { panic!("{seen:?}") };

@@ -7,7 +7,7 @@ async fn every_kind_of_result_reaches_the_model() {
     let project = Project::with(&["tools"]);
     let id = project.start().await;
     for (prompt, expected) in [
-        ("use the greet tool with you", Ok("Hello, you!".to_owned())),
+        ("use the greet_someone tool with you", Ok("Hello, you!".to_owned())),
         ("use the leaves_out_the_type tool", Ok("fine".to_owned())),
         ("use the says_nothing tool", Ok(String::new())),
         ("use the fails_softly tool", failure("not today", "failure")),
@@ -19,7 +19,7 @@ async fn every_kind_of_result_reaches_the_model() {
     }
     let info = &project.list(id).await.extensions[0];
     assert_eq!((info.state, info.hooks), (ExtensionState::Running, false));
-    assert_eq!(info.tools[0], "greet");
+    assert_eq!(info.tools[0], "greet_someone");
     project.end().await;
 }
 
@@ -33,7 +33,7 @@ async fn arguments_are_checked_before_the_call() {
         (r#"{"who": "x", "why": 1}"#, "why: there is no such parameter"),
         ("{}", "`who` is missing"),
     ] {
-        let seen = project.ask(id, &format!("use the greet tool with {arguments}")).await;
+        let seen = project.ask(id, &format!("use the greet_someone tool with {arguments}")).await;
         let message = format!("invalid arguments: {problem}");
         assert_eq!(results(&seen), [failure(&message, "invalid_arguments")]);
     }
@@ -80,11 +80,11 @@ async fn names_are_unique_among_all_tools() {
     let id = project.start().await;
     let extensions = project.settled(id).await;
     assert_eq!(state(&extensions, "tools").0, ExtensionState::Running);
-    for (name, tool) in [("twin", "greet"), ("ours", "job_boolean_true")] {
+    for (name, tool) in [("twin", "greet_someone"), ("ours", "job_boolean_true")] {
         let reason = format!("there is already a tool of that name: `{tool}`");
         assert_eq!(state(&extensions, name), (ExtensionState::Failed, reason));
     }
-    let seen = project.ask(id, "use the greet tool with you").await;
+    let seen = project.ask(id, "use the greet_someone tool with you").await;
     assert_eq!(results(&seen), [Ok("Hello, you!".to_owned())]);
     project.end().await;
 }
@@ -93,12 +93,11 @@ async fn names_are_unique_among_all_tools() {
 async fn an_aborted_turn_aborts_the_handler() {
     let project = Project::with(&["tools"]);
     let id = project.start().await;
-    let prompt = "use the waits_to_be_aborted tool".to_owned();
-    project.sessions.query(id, prompt).expect("an open session");
+    project.query(id, "use the waits_to_be_aborted tool");
     until(|| project.path("waiting").exists()).await;
     project.sessions.abort(id).expect("an open session");
     until(|| project.path("aborted").exists()).await;
-    let seen = project.ask(id, "use the greet tool with you").await;
+    let seen = project.ask(id, "use the greet_someone tool with you").await;
     assert_eq!(results(&seen), [Ok("Hello, you!".to_owned())], "it goes on");
     project.end().await;
 }
