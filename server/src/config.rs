@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use engine::agent::openai::ProviderSettings;
 use serde::Deserialize;
+use wire::PermissionMode;
 
 use crate::security::access::AccessKey;
 use command_line::{CommandLine, OtherCommand};
@@ -81,6 +82,16 @@ pub struct Settings {
     pub simulated_delta_ms: u64,
     /// Who else runs models, in the order of preference.
     pub providers: Vec<ProviderSettings>,
+    /// The environment variables that hold keys: agents must not see them.
+    pub secret_variables: Vec<String>,
+    /// How sessions deal with tools that ask.
+    pub permissions: PermissionMode,
+    /// How jobs do, unless they say it themselves.
+    pub job_permissions: PermissionMode,
+    /// Which parts of a session's folder the portal's own tools may use; empty for all of it.
+    pub allowed_roots: Vec<String>,
+    /// Whether the portal's own tools may run commands.
+    pub allow_commands: bool,
     /// How log lines look.
     pub log_format: LogFormat,
 }
@@ -165,6 +176,7 @@ fn settle(
     let access_key = given_key.or_else(|| access_key_generated.then(AccessKey::generate));
 
     let providers = providers::settle(&file, working_directory)?;
+    let secret_variables = providers::secret_variables(&file);
 
     let test_folder = match line.test_folder.or(file.test_folder) {
         Some(folder) => working_directory.join(folder),
@@ -199,6 +211,14 @@ fn settle(
             .or(file.simulated_delta_ms)
             .unwrap_or(DEFAULT_SIMULATED_DELTA_MS),
         providers,
+        secret_variables,
+        permissions: line.permissions.or(file.permissions.sessions).unwrap_or(PermissionMode::Ask),
+        job_permissions: line
+            .job_permissions
+            .or(file.permissions.jobs)
+            .unwrap_or(PermissionMode::ApproveAll),
+        allowed_roots: file.agent.allowed_roots,
+        allow_commands: line.allow_commands || file.agent.allow_commands,
         log_format: line.log_format.or(file.log_format).unwrap_or_default(),
     })
 }
@@ -341,6 +361,28 @@ mod tests {
     }
 
     #[test]
+    fn what_tools_may_do_comes_from_wherever_it_is_set() {
+        let modes = |arguments: &[&str], folder: &Path| {
+            let settings = run(arguments, folder).expect("settings");
+            assert_eq!(settings.allow_commands, arguments.contains(&"--allow-commands"));
+            (settings.permissions, settings.job_permissions)
+        };
+        let empty = tempfile::tempdir().expect("temporary folder");
+        let usual = (PermissionMode::Ask, PermissionMode::ApproveAll);
+        assert_eq!(modes(&["--allow-commands"], empty.path()), usual);
+        let folder = folder_with("[permissions]\nsessions = 'deny'\njobs = 'ask'\n");
+        assert_eq!(modes(&[], folder.path()), (PermissionMode::Deny, PermissionMode::Ask));
+        let given = ["--permissions", "approve-all", "--job-permissions", "deny"];
+        let expected = (PermissionMode::ApproveAll, PermissionMode::Deny);
+        assert_eq!(modes(&given, folder.path()), expected);
+        assert!(message(&["--permissions", "yes"], empty.path()).contains("approve-all"));
+
+        let folder = folder_with("[agent]\nallowedRoots = ['src']\nallowCommands = true\n");
+        let settings = run(&[], folder.path()).expect("settings");
+        assert_eq!((&*settings.allowed_roots[0], settings.allow_commands), ("src", true));
+    }
+
+    #[test]
     fn an_address_from_cargo_leptos_is_only_a_default() {
         let folder = folder_with("[server]\nhost = '::1'\n");
         let settings = run(&["--site-address", "127.0.0.2:3000"], folder.path()).expect("both");
@@ -357,6 +399,11 @@ mod tests {
             ("[server]\nhost = 'no such host'\n", 2, &["not an address", "no such host"]),
             ("[server]\naccessKey = 'short'\n", 2, &["at least 16"]),
             ("[log]\nformat = 'xml'\n", 2, &["unknown variant `xml`", "`text`", "`json`"]),
+            (
+                "[permissions]\nsessions = 'yes'\n",
+                2,
+                &["unknown variant `yes`", "`approve-all`", "`ask`"],
+            ),
             ("[server\n", 1, &["]"]),
         ] {
             let folder = folder_with(file);

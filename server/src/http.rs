@@ -167,6 +167,11 @@ fn routes(state: AppState) -> Router {
         .route("/api/copilot/session/{id}/query", act(session_api::query_session))
         .route("/api/copilot/session/{id}/abort", act(session_api::abort_session))
         .route("/api/copilot/session/{id}/stop", act(session_api::stop_session))
+        .route(
+            "/api/copilot/session/{id}/permission/{request}",
+            act(session_api::answer_permission),
+        )
+        .route("/api/copilot/session/{id}/permissions", act(session_api::set_permissions))
         .route("/api/copilot/session/{id}/live", get(session_api::poll_session))
         .route("/api/copilot/session/{id}/live/{token}", get(session_api::poll_session_as))
         // The spelling of the earliest clients.

@@ -19,6 +19,7 @@ use engine::lifecycle::Lifecycle;
 use engine::live::{LiveSettings, LiveShared};
 use engine::session::{SessionManager, SessionSettings};
 use engine::task::TaskManager;
+use engine::tools::CommandSettings;
 use engine::workspace;
 #[cfg(unix)]
 use tokio::signal::unix;
@@ -95,6 +96,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     let jobs = JobSettings {
         max_tasks: settings.max_tasks,
         max_tasks_per_job: settings.max_tasks_per_job,
+        permissions: settings.job_permissions,
         ..JobSettings::default()
     };
     let state = AppState::new(http::Parts {
@@ -145,8 +147,16 @@ fn start_sessions(
         delta: Duration::from_millis(settings.simulated_delta_ms),
         test_models: settings.test,
     });
-    let sessions =
-        SessionSettings { max_sessions: settings.max_sessions, ..SessionSettings::new(repo_root) };
+    let sessions = SessionSettings {
+        max_sessions: settings.max_sessions,
+        permissions: settings.permissions,
+        allowed_roots: settings.allowed_roots.clone(),
+        commands: CommandSettings {
+            allowed: settings.allow_commands,
+            secrets: settings.secret_variables.clone(),
+        },
+        ..SessionSettings::new(repo_root)
+    };
     let mut backends: Vec<Arc<dyn AgentBackend>> = vec![Arc::new(simulated)];
     for provider in &settings.providers {
         backends.push(Arc::new(OpenAi::new(provider.clone())));

@@ -10,6 +10,7 @@ mod live_batch;
 mod live_end;
 mod live_limits;
 mod pages;
+mod permissions;
 mod safety;
 mod server;
 mod sessions;

@@ -1,5 +1,6 @@
 //! Sessions as scripts use them.
 
+use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -29,6 +30,14 @@ impl TestApp {
     /// Starts a session in the default folder.
     pub async fn start(&self) -> TestSession<'_> {
         let reply = self.get(&format!("/api/copilot/session/start/{MODEL}")).await.json();
+        let id = reply["sessionId"].as_str().unwrap_or_else(|| panic!("{reply}")).to_owned();
+        TestSession { app: self, id }
+    }
+
+    /// Starts a session in a folder.
+    pub async fn start_in(&self, folder: &Path) -> TestSession<'_> {
+        let path = format!("/api/copilot/session/start/{MODEL}");
+        let reply = self.post(&path, folder.display().to_string()).await.json();
         let id = reply["sessionId"].as_str().unwrap_or_else(|| panic!("{reply}")).to_owned();
         TestSession { app: self, id }
     }
@@ -74,6 +83,25 @@ impl TestSession<'_> {
     /// Sends a prompt.
     pub async fn try_query(&self, prompt: &str) -> Value {
         self.app.post(&self.path("query"), prompt.to_owned()).await.json()
+    }
+
+    /// Reads until a tool asks; what was read, and the question.
+    pub async fn read_until_asked(&self, token: &str) -> (Vec<Value>, Value) {
+        let mut seen = Vec::new();
+        loop {
+            seen.extend(self.responses(token).await);
+            let asks = |response: &&Value| response["callback"] == "onPermissionRequest";
+            if let Some(question) = seen.iter().find(asks) {
+                let question = question.clone();
+                return (seen, question);
+            }
+        }
+    }
+
+    /// Answers a question.
+    pub async fn decide(&self, question: &Value, decision: &str) -> Value {
+        let id = question["requestId"].as_str().expect("an id");
+        self.app.post(&self.path(&format!("permission/{id}")), decision.to_owned()).await.json()
     }
 
     /// Ends its turn.

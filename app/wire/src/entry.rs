@@ -15,6 +15,8 @@ mod variables;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::PermissionMode;
+
 pub use problem::{Problem, Problems};
 pub use prompt::{Prompt, RuntimeVariable};
 #[cfg(feature = "schema")]
@@ -206,6 +208,10 @@ pub struct Job {
     /// Can be left out.
     #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]
     pub require_user_input: bool,
+    /// Whether its agents may change things: `approve-all`, `ask` (people are asked) or `deny`. Left
+    /// out, the server's setting counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<PermissionMode>,
     /// What the job consists of.
     pub work: Work,
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::chart::Chart;
 use crate::entry::{Entry, GridRow, Job};
-use crate::{JobId, TaskId};
+use crate::{JobId, TaskId, Usage};
 
 /// The answer of `job`: what there is to start. Nothing else of the entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -100,7 +100,7 @@ impl JobStatus {
 
 /// The answer of `job/{id}/status`: a [`JobInfo`] and its tasks. The fields are repeated because
 /// flattening one into the other would copy each answer into a generic tree first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobStatusReply {
     /// Which run.
@@ -116,12 +116,15 @@ pub struct JobStatusReply {
     pub server_time: String,
     /// How it stands.
     pub status: JobStatus,
+    /// What all of its tasks took, as far as they have ended and their models tell.
+    #[serde(default, skip_serializing_if = "Usage::is_empty")]
+    pub usage: Usage,
     /// The works that have been started, each with its last run.
     pub tasks: Vec<JobTask>,
 }
 
 /// The last run of a work.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobTask {
     /// Which work.
@@ -136,6 +139,9 @@ pub struct JobTask {
     /// Once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_time: Option<String>,
+    /// What it took, once it has ended.
+    #[serde(default, skip_serializing_if = "Usage::is_empty")]
+    pub usage: Usage,
 }
 
 /// How a run of a work stands.
@@ -322,6 +328,7 @@ mod tests {
             status,
             start_time: "s".to_owned(),
             end_time: Some("e".to_owned()),
+            usage: Usage::default(),
         };
         let running =
             JobTask { task_id: TASK.parse().ok(), end_time: None, ..task(2, WorkStatus::Running) };
@@ -335,6 +342,7 @@ mod tests {
             end_time: None,
             server_time,
             status,
+            usage: Usage { input_tokens: 3, ..Usage::default() },
             tasks,
         };
         assert_spelling(
@@ -342,7 +350,7 @@ mod tests {
             &format!(
                 concat!(
                     r#"{{"jobId":"{}","jobName":"scrum","startTime":"2026-01-02T03:04:05Z","#,
-                    r#""serverTime":"n","status":"Running","tasks":["#,
+                    r#""serverTime":"n","status":"Running","usage":{{"inputTokens":3,"outputTokens":0}},"tasks":["#,
                     r#"{{"workIdInJob":0,"status":"Succeeded","startTime":"s","endTime":"e"}},"#,
                     r#"{{"workIdInJob":1,"status":"Failed","startTime":"s","endTime":"e"}},"#,
                     r#"{{"workIdInJob":2,"taskId":"{}","status":"Running","startTime":"s"}}]}}"#

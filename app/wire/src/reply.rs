@@ -47,6 +47,10 @@ pub enum ErrorName {
     TooManyQueries,
     TooManyReaders,
     TooManyPendingCalls,
+    /// Nobody asks that, or it was answered before.
+    PermissionNotPending,
+    InvalidPermissionDecision,
+    InvalidPermissionMode,
 }
 
 impl fmt::Display for ErrorName {

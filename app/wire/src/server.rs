@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::PermissionMode;
+
 /// The answer to `api/test`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestReply {
@@ -17,6 +19,8 @@ pub struct ConfigReply {
     pub repo_root: String,
     /// The server's version.
     pub version: String,
+    /// How sessions deal with tools that ask, unless they are told otherwise.
+    pub permissions: PermissionMode,
 }
 
 /// The answer to `copilot/test/installJobsEntry`.
@@ -63,8 +67,12 @@ mod tests {
 
     #[test]
     fn names_are_camel_case() {
-        let reply = ConfigReply { repo_root: "/src".into(), version: "1.2.3".into() };
-        assert_eq!(json(&reply), r#"{"repoRoot":"/src","version":"1.2.3"}"#);
+        let reply = ConfigReply {
+            repo_root: "/src".into(),
+            version: "1.2.3".into(),
+            permissions: PermissionMode::Ask,
+        };
+        assert_eq!(json(&reply), r#"{"repoRoot":"/src","version":"1.2.3","permissions":"ask"}"#);
     }
 
     #[test]

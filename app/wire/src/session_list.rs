@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::SessionId;
+use crate::{PermissionMode, SessionId};
 
 /// What `copilot/session` answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,8 @@ pub struct SessionInfo {
     pub model_id: String,
     /// Where its agent works.
     pub working_directory: String,
+    /// How it deals with tools that ask.
+    pub permissions: PermissionMode,
     /// Whether a turn is running.
     pub busy: bool,
     /// How many prompts wait for their turn.

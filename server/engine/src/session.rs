@@ -34,7 +34,7 @@ mod tests;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use wire::{ErrorName, SessionId};
+use wire::{ErrorName, PermissionMode, SessionId, Usage};
 
 pub use manager::{SessionManager, SessionSettings};
 pub use queue::PendingTurn;
@@ -81,6 +81,9 @@ pub enum SessionError {
     /// As many prompts wait in it as may.
     #[error("too many prompts are waiting")]
     TooManyQueries,
+    /// Nobody asks that, or it was answered before.
+    #[error("not waiting for a decision")]
+    PermissionNotPending,
 }
 
 impl SessionError {
@@ -89,6 +92,7 @@ impl SessionError {
         match self {
             Self::SessionNotFound => ErrorName::SessionNotFound,
             Self::TooManyQueries => ErrorName::TooManyQueries,
+            Self::PermissionNotPending => ErrorName::PermissionNotPending,
         }
     }
 }
@@ -98,6 +102,8 @@ impl SessionError {
 pub struct TurnOutcome {
     /// The tools that the model called in this turn and in no other, in order.
     pub tools: Vec<CalledTool>,
+    /// What it took, as far as the provider tells.
+    pub usage: Usage,
     /// How it ended.
     pub ended: TurnEnd,
 }
@@ -142,6 +148,8 @@ pub struct SessionSummary {
     pub model: String,
     /// Where the agent works.
     pub working_directory: PathBuf,
+    /// How it deals with tools that ask.
+    pub permissions: PermissionMode,
     /// Whether a turn is running.
     pub busy: bool,
     /// How many prompts wait for their turn.

@@ -23,7 +23,8 @@ use engine::session::{SessionManager, SessionSettings};
 use parking_lot::Mutex;
 use tempfile::TempDir;
 use wire::{
-    ExtensionInfo, ExtensionState, Extensions, LiveToken, SessionId, SessionResponse, ToolError,
+    ExtensionInfo, ExtensionState, Extensions, LiveToken, PermissionMode, SessionId,
+    SessionResponse, ToolError,
 };
 
 const MODEL: &str = "simulated-quick";
@@ -54,6 +55,7 @@ impl Project {
         let user_folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join(".git")).expect("a repository");
         let mut settings = SessionSettings::new(folder.path());
+        settings.permissions = PermissionMode::ApproveAll;
         settings.extensions = ExtensionSettings {
             user_folder: Some(user_folder.path().to_owned()),
             allowed: vec![folder.path().to_owned()],
@@ -107,6 +109,10 @@ impl Project {
     /// Sends a prompt and returns what happened until it was dealt with.
     async fn ask(&self, id: SessionId, prompt: &str) -> Vec<SessionResponse> {
         let number = self.query(id, prompt);
+        self.read_turn(id, number).await
+    }
+
+    async fn read_turn(&self, id: SessionId, number: usize) -> Vec<SessionResponse> {
         let turn = |seen: &[SessionResponse]| {
             let is_prompt = |r: &SessionResponse| matches!(r, SessionResponse::UserPrompt { .. });
             let places = seen.iter().enumerate();

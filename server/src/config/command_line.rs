@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
+use wire::PermissionMode;
 
 use super::{ConfigError, LogFormat};
 
@@ -66,6 +67,25 @@ pub(super) struct CommandLine {
     /// How many tasks of one job may run at a time; further ones wait [default: 8]
     #[arg(long, value_name = "N", env = "COPILOT_PORTAL_MAX_TASKS_PER_JOB")]
     pub(super) max_tasks_per_job: Option<NonZeroU16>,
+
+    /// Whether tools of a session may change things: approve-all, ask or deny [default: ask]. Each
+    /// session can be told otherwise
+    #[arg(long, value_name = "MODE", env = "COPILOT_PORTAL_PERMISSIONS", value_parser = parse_mode)]
+    pub(super) permissions: Option<PermissionMode>,
+
+    /// The same for the tools of jobs that do not say it themselves [default: approve-all]
+    #[arg(
+        long,
+        value_name = "MODE",
+        env = "COPILOT_PORTAL_JOB_PERMISSIONS",
+        value_parser = parse_mode
+    )]
+    pub(super) job_permissions: Option<PermissionMode>,
+
+    /// Let the portal's own tool run commands [default: not]. The tools of GitHub Copilot always
+    /// can, if they are permitted
+    #[arg(long, env = "COPILOT_PORTAL_ALLOW_COMMANDS")]
+    pub(super) allow_commands: bool,
 
     /// How long simulated models wait before the first words of a block, in ms [default: 300]
     #[arg(long, value_name = "MS", env = "COPILOT_PORTAL_SIMULATED_FIRST_MS")]
@@ -140,6 +160,10 @@ impl CommandLine {
     fn prefer_bare_port(&mut self) {
         self.port = self.port_argument.take().or(self.port);
     }
+}
+
+fn parse_mode(word: &str) -> Result<PermissionMode, String> {
+    word.parse().map_err(|_| "approve-all, ask and deny are accepted".to_owned())
 }
 
 /// Clap explains itself over several lines; the first paragraph says what is wrong.

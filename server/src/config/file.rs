@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use toml::Spanned;
+use wire::PermissionMode;
 
 use super::providers::ProviderTable;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
@@ -30,6 +31,8 @@ pub(super) struct ConfigFile {
     pub(super) test_folder: Option<PathBuf>,
     pub(super) log_format: Option<LogFormat>,
     pub(super) providers: Vec<ProviderTable>,
+    pub(super) permissions: PermissionsTable,
+    pub(super) agent: AgentTable,
 }
 
 /// The file's shape.
@@ -40,6 +43,24 @@ struct Document {
     simulated: SimulatedTable,
     log: LogTable,
     providers: Vec<ProviderTable>,
+    permissions: PermissionsTable,
+    agent: AgentTable,
+}
+
+/// Whether tools may change things.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct PermissionsTable {
+    pub(super) sessions: Option<PermissionMode>,
+    pub(super) jobs: Option<PermissionMode>,
+}
+
+/// What agents can do in a folder by the portal's own tools.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct AgentTable {
+    pub(super) allowed_roots: Vec<String>,
+    pub(super) allow_commands: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -92,7 +113,7 @@ impl ConfigFile {
     }
 
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let Document { server, simulated, log, providers } =
+        let Document { server, simulated, log, providers, permissions, agent } =
             toml::from_str(&text).map_err(|error| ConfigError::File {
                 file: path.clone(),
                 line: error.span().map(|span| line_of(&text, &span)),
@@ -116,6 +137,8 @@ impl ConfigFile {
             test_folder: server.test_folder,
             log_format: log.format,
             providers,
+            permissions,
+            agent,
         })
     }
 

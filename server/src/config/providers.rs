@@ -77,6 +77,12 @@ pub(super) fn settle(
     Ok(providers)
 }
 
+/// The environment variables that hold keys.
+pub(super) fn secret_variables(file: &ConfigFile) -> Vec<String> {
+    let names = file.providers.iter().filter_map(|table| table.api_key_env.as_ref());
+    names.map(|name| name.get_ref().clone()).collect()
+}
+
 impl ProviderTable {
     fn settle(
         &self,

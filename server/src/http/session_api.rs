@@ -5,7 +5,10 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use engine::live::ReaderKey;
 use engine::session::{SessionError, SessionSummary};
-use wire::{Done, Models, SessionId, SessionInfo, SessionStarted, Sessions, StopReply};
+use wire::{
+    Done, ErrorName, Models, PermissionDecision, PermissionMode, SessionId, SessionInfo,
+    SessionStarted, Sessions, StopReply,
+};
 
 use super::live::{self, Connection};
 use super::text::Text;
@@ -27,6 +30,7 @@ fn session_info(summary: SessionSummary) -> SessionInfo {
         session_id: summary.id,
         model_id: summary.model,
         working_directory: summary.working_directory.display().to_string(),
+        permissions: summary.permissions,
         busy: summary.busy,
         queued: u32::try_from(summary.queued).unwrap_or(u32::MAX),
     }
@@ -59,6 +63,38 @@ pub(super) async fn abort_session(
     Path(id): Path<String>,
 ) -> Response {
     done(session_id(&id).and_then(|id| state.sessions.abort(id)))
+}
+
+/// `copilot/session/{id}/permission/{requestId}`, the decision in the body
+pub(super) async fn answer_permission(
+    State(state): State<AppState>,
+    Path((id, request)): Path<(String, String)>,
+    Text(decision): Text,
+) -> Response {
+    let id = match session_id(&id) {
+        Ok(id) => id,
+        Err(error) => return error::said_no(error.name(), None),
+    };
+    let Ok(decision) = decision.trim().parse::<PermissionDecision>() else {
+        let message = "the body must be approve, approve-always or deny".to_owned();
+        return error::said_no(ErrorName::InvalidPermissionDecision, Some(message));
+    };
+    // An id that can't be one names no question.
+    let request = request.parse().map_err(|_| SessionError::PermissionNotPending);
+    done(request.and_then(|request| state.sessions.answer_permission(id, request, decision)))
+}
+
+/// `copilot/session/{id}/permissions`, the mode in the body
+pub(super) async fn set_permissions(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+    Text(mode): Text,
+) -> Response {
+    let Ok(mode) = mode.trim().parse::<PermissionMode>() else {
+        let message = "the body must be approve-all, ask or deny".to_owned();
+        return error::said_no(ErrorName::InvalidPermissionMode, Some(message));
+    };
+    done(session_id(&id).and_then(|id| state.sessions.set_permissions(id, mode)))
 }
 
 /// `copilot/session/{id}/stop`

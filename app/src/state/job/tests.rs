@@ -337,6 +337,7 @@ fn status(job: JobStatus, end: Option<&str>, works: &[(u32, WorkStatus, &str)]) 
             status: *status,
             start_time: start.to_owned(),
             end_time: (!running).then(|| end.to_owned()),
+            usage: wire::Usage::default(),
         }
     });
     JobStatusReply {
@@ -346,6 +347,7 @@ fn status(job: JobStatus, end: Option<&str>, works: &[(u32, WorkStatus, &str)]) 
         end_time: end.map(str::to_owned),
         server_time: "1000".to_owned(),
         status: job,
+        usage: wire::Usage::default(),
         tasks: tasks.collect(),
     }
 }

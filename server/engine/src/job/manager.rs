@@ -8,7 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 use wire::entry::Entry;
-use wire::{JobId, JobInfo, JobResponse, JobStatusReply, RunningJobs};
+use wire::{JobId, JobInfo, JobResponse, JobStatusReply, PermissionMode, RunningJobs};
 
 use super::JobError;
 use super::places::Places;
@@ -26,6 +26,8 @@ pub struct JobSettings {
     pub max_tasks: NonZeroU16,
     /// Tasks of one job that run at a time.
     pub max_tasks_per_job: NonZeroU16,
+    /// How the tools of jobs that ask are dealt with, unless the job says otherwise.
+    pub permissions: PermissionMode,
     /// Jobs that run at a time.
     pub max_jobs: usize,
     /// How long a job is listed after its end.
@@ -39,6 +41,7 @@ impl Default for JobSettings {
         Self {
             max_tasks: const { NonZeroU16::new(32).expect("not zero") },
             max_tasks_per_job: const { NonZeroU16::new(8).expect("not zero") },
+            permissions: PermissionMode::ApproveAll,
             max_jobs: 500,
             keep_finished: Duration::from_hours(1),
             max_finished: 1_000,
@@ -124,6 +127,7 @@ impl JobManager {
         let run = JobRun {
             name: job_name.to_owned(),
             working_directory: working_directory.to_owned(),
+            permissions: job.permissions.unwrap_or(self.settings.permissions),
             user_input,
             tasks: self.tasks.clone(),
             places: self.places.clone(),

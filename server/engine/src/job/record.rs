@@ -6,7 +6,9 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use wire::{JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, JobTask, TaskId, WorkStatus};
+use wire::{
+    JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, JobTask, TaskId, Usage, WorkStatus,
+};
 
 use super::clock::iso_8601;
 use crate::live::LiveLog;
@@ -26,6 +28,8 @@ pub(super) struct Record {
 struct State {
     status: JobStatus,
     end_time: Option<String>,
+    /// What all works took.
+    usage: Usage,
     /// The last run of each work that was started.
     works: BTreeMap<u32, JobTask>,
 }
@@ -40,6 +44,7 @@ impl Record {
             state: Mutex::new(State {
                 status: JobStatus::Running,
                 end_time: None,
+                usage: Usage::default(),
                 works: BTreeMap::new(),
             }),
             stop,
@@ -67,6 +72,7 @@ impl Record {
             end_time: state.end_time.clone(),
             server_time: now(),
             status: state.status,
+            usage: state.usage,
             tasks: state.works.values().cloned().collect(),
         }
     }
@@ -80,16 +86,19 @@ impl State {
             status: WorkStatus::Running,
             start_time: now(),
             end_time: None,
+            usage: Usage::default(),
         };
         self.works.insert(work_id, task);
     }
 
-    fn stop_work(&mut self, work_id: u32, succeeded: bool) {
+    fn stop_work(&mut self, work_id: u32, succeeded: bool, usage: Usage) {
+        self.usage += usage;
         // A work that stops was started.
         if let Some(task) = self.works.get_mut(&work_id) {
             task.task_id = None;
             task.status = if succeeded { WorkStatus::Succeeded } else { WorkStatus::Failed };
             task.end_time = Some(now());
+            task.usage = usage;
         }
     }
 }
@@ -111,8 +120,8 @@ impl Report {
         self.log.push(&JobResponse::WorkStarted { work_id, task_id });
     }
 
-    pub(super) fn work_stopped(&self, work_id: u32, succeeded: bool) {
-        self.record.state.lock().stop_work(work_id, succeeded);
+    pub(super) fn work_stopped(&self, work_id: u32, succeeded: bool, usage: Usage) {
+        self.record.state.lock().stop_work(work_id, succeeded, usage);
         self.log.push(&JobResponse::WorkStopped { work_id, succeeded });
     }
 
@@ -129,7 +138,7 @@ impl Report {
             running.map(|work| work.work_id_in_job).collect()
         };
         for work_id in left {
-            self.work_stopped(work_id, false);
+            self.work_stopped(work_id, false, Usage::default());
         }
         {
             let mut state = self.record.state.lock();

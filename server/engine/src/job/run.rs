@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
-use wire::JobStatus;
 use wire::entry::{Entry, TaskRef};
+use wire::{JobStatus, PermissionMode, Usage};
 
 use super::places::{Place, PlaceQueue, Places};
 use super::plan::{Next, Plan, WorkStopped};
@@ -20,6 +20,7 @@ pub(super) struct JobRun {
     pub(super) entry: Arc<Entry>,
     pub(super) name: String,
     pub(super) working_directory: String,
+    pub(super) permissions: PermissionMode,
     pub(super) user_input: String,
     pub(super) tasks: Arc<TaskManager>,
     pub(super) places: Places,
@@ -121,6 +122,7 @@ impl Execution<'_> {
             name: work.task_id.to_owned(),
             model_override: work.model_override.cloned(),
             working_directory: self.run.working_directory.clone(),
+            permissions: self.run.permissions,
             user_input: self.run.user_input.clone(),
         });
         let task = OwnTask(task.map_err(|error| format!("{}: {error}", work.task_id))?);
@@ -131,9 +133,9 @@ impl Execution<'_> {
 
     /// Tells of the end of a task, and gives its place back.
     fn settle(&mut self, stopped: StoppedTask) -> WorkStopped {
-        let StoppedTask { work_id, end, place } = stopped;
+        let StoppedTask { work_id, end, usage, place } = stopped;
         let succeeded = end == TaskEnd::Succeeded;
-        self.report.work_stopped(work_id, succeeded);
+        self.report.work_stopped(work_id, succeeded, usage);
         drop(place);
         if let TaskEnd::Crashed(error) = end {
             let name = self.works.get(&work_id).map_or("", |work| work.task_id);
@@ -157,6 +159,7 @@ struct OwnTask(RunningTask);
 struct StoppedTask {
     work_id: u32,
     end: TaskEnd,
+    usage: Usage,
     place: Place,
 }
 
@@ -166,7 +169,7 @@ impl OwnTask {
             Some(end) => end,
             None => self.stop().await,
         };
-        StoppedTask { work_id, end, place }
+        StoppedTask { work_id, end, usage: self.0.usage(), place }
     }
 
     async fn stop(&mut self) -> TaskEnd {

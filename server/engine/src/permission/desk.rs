@@ -37,6 +37,8 @@ pub type PermissionEvents = Box<dyn Fn(PermissionEvent) + Send + Sync>;
 #[error("not waiting for a decision: `{0}`")]
 pub struct NotPending(pub PermissionId);
 
+const CLOSED: &str = "refused: the session has ended";
+
 /// The questions of one session. Clones share them.
 #[derive(Clone)]
 pub struct PermissionDesk(Arc<Desk>);
@@ -50,6 +52,7 @@ struct Desk {
 
 struct State {
     mode: PermissionMode,
+    closed: bool,
     asked: u64,
     // By the order of the questions.
     waiting: BTreeMap<u64, Waiting>,
@@ -71,7 +74,13 @@ impl PermissionDesk {
         time_out: Duration,
         events: impl Fn(PermissionEvent) + Send + Sync + 'static,
     ) -> Self {
-        let state = State { mode, asked: 0, waiting: BTreeMap::new(), always: HashSet::new() };
+        let state = State {
+            mode,
+            closed: false,
+            asked: 0,
+            waiting: BTreeMap::new(),
+            always: HashSet::new(),
+        };
         Self(Arc::new(Desk { time_out, events: Box::new(events), state: Mutex::new(state) }))
     }
 
@@ -89,15 +98,25 @@ impl PermissionDesk {
             PermissionMode::ApproveAll => PermissionOutcome::Approved,
             PermissionMode::Deny => PermissionOutcome::Denied,
         };
-        for number in state.waiting.keys().copied().collect::<Vec<_>>() {
-            self.0.settle(&mut state, number, outcome);
-        }
+        self.0.settle_all(&mut state, outcome);
     }
 
     /// The questions that wait, oldest first.
     pub fn pending(&self) -> Vec<PendingPermission> {
         let state = self.0.state.lock();
         state.waiting.values().map(|waiting| waiting.question.clone()).collect()
+    }
+
+    /// Withdraws all questions: those who asked are gone.
+    pub fn withdraw_all(&self) {
+        self.0.settle_all(&mut self.0.state.lock(), PermissionOutcome::Withdrawn);
+    }
+
+    /// The same, and refuses all that are asked from now on.
+    pub fn close(&self) {
+        let mut state = self.0.state.lock();
+        state.closed = true;
+        self.0.settle_all(&mut state, PermissionOutcome::Withdrawn);
     }
 
     /// Answers a question. The first answer counts.
@@ -134,6 +153,9 @@ impl PermissionDesk {
     /// Puts a question on the desk, unless the answer is known already.
     fn ask(&self, request: PermissionRequest) -> Result<Question, Result<(), Denied>> {
         let mut state = self.0.state.lock();
+        if state.closed {
+            return Err(Err(Denied { reason: CLOSED.to_owned() }));
+        }
         match state.mode {
             PermissionMode::ApproveAll => return Err(Ok(())),
             PermissionMode::Deny => return Err(Err(Denied { reason: DENY_ALL.to_owned() })),
@@ -153,6 +175,12 @@ impl PermissionDesk {
 }
 
 impl Desk {
+    fn settle_all(&self, state: &mut State, outcome: PermissionOutcome) {
+        for number in state.waiting.keys().copied().collect::<Vec<_>>() {
+            self.settle(state, number, outcome);
+        }
+    }
+
     /// Ends a question; the first to do so decides how.
     fn settle(&self, state: &mut State, number: u64, outcome: PermissionOutcome) {
         if let Some(Waiting { question, answer }) = state.waiting.remove(&number) {

@@ -12,6 +12,7 @@ use super::stream::Stream;
 use super::{TurnEnd, TurnOutcome};
 use crate::agent::{AgentError, AgentSession};
 use crate::extension::{ErrorHandling, SessionExtensions};
+use crate::permission::PermissionDesk;
 
 /// How long an agent may take to notice an abort, and to free itself. Then it is dropped.
 const GRACE: Duration = Duration::from_secs(2);
@@ -32,6 +33,7 @@ pub(super) struct Conversation {
 pub(super) struct EndOfSession {
     pub(super) stream: Arc<Stream>,
     pub(super) queue: Arc<Queue>,
+    pub(super) desk: PermissionDesk,
     /// Said to be reached: the session stops.
     pub(super) stop: CancellationToken,
     /// Why the session ends, unless it was stopped.
@@ -84,6 +86,8 @@ impl Conversation {
         let stream = &self.end.stream;
         stream.begin(&prompt.text, prompt.author);
         let result = self.run_turns(prompt).await;
+        // Some agents ask from elsewhere than their turn. Nobody waits for the answer now.
+        self.end.desk.withdraw_all();
         let reason = match result {
             Err(AgentError::Crashed(_)) => CRASHED,
             _ => ABORTED,
@@ -101,7 +105,7 @@ impl Conversation {
         if !matches!(ended, TurnEnd::Crashed(_)) {
             stream.idle();
         }
-        TurnOutcome { tools: finished.tools, ended }
+        TurnOutcome { tools: finished.tools, usage: finished.usage, ended }
     }
 
     /// One turn, and what extensions make of its prompt and of its failure.
@@ -158,6 +162,7 @@ impl EndOfSession {
         let crash = crash.or_else(|| (!stopped).then(|| "internal error".to_owned()));
         // Off the list first: whoever reads that it is closed must not find it there.
         remove();
+        self.desk.close();
         self.stream.finish(if crash.is_some() { CRASHED } else { ABORTED });
         let ended = match crash {
             Some(message) => {

@@ -3,12 +3,16 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use wire::{Extensions, Models, SessionId, SessionResponse};
+use wire::{
+    Extensions, Models, PermissionDecision, PermissionId, PermissionMode, SessionId,
+    SessionResponse,
+};
 
 use super::conversation::{Conversation, EndOfSession};
 use super::outlet::Port;
@@ -21,7 +25,8 @@ use crate::extension::{
 };
 use crate::lifecycle::Lifecycle;
 use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
-use crate::permission::{ApproveAll, PermissionHandler};
+use crate::permission::{PermissionDesk, PermissionHandler};
+use crate::tools::{CommandSettings, Workspace, WorkspaceSettings};
 
 /// The limits of sessions.
 #[derive(Clone, Debug)]
@@ -33,6 +38,15 @@ pub struct SessionSettings {
     /// Prompts that wait in one session, besides the one being dealt with. A person sends a few;
     /// more is a client that does not look at the answers.
     pub max_queries: usize,
+    /// How tools that ask are dealt with if nobody says otherwise.
+    pub permissions: PermissionMode,
+    /// After how long a question that nobody answers is refused. People are away for longer than a
+    /// run of the bridge may wait: a question is worth more than the memory it takes.
+    pub permission_time_out: Duration,
+    /// Which parts of its folder the tools of a session may use; empty for all of it.
+    pub allowed_roots: Vec<String>,
+    /// Whether and how the tools of a session run commands.
+    pub commands: CommandSettings,
     /// Where extensions are, and which are started.
     pub extensions: ExtensionSettings,
 }
@@ -44,6 +58,10 @@ impl SessionSettings {
             default_directory: default_directory.into(),
             max_sessions: 2_000,
             max_queries: 100,
+            permissions: PermissionMode::Ask,
+            permission_time_out: Duration::from_hours(1),
+            allowed_roots: Vec::new(),
+            commands: CommandSettings::default(),
             extensions: ExtensionSettings::default(),
         }
     }
@@ -57,6 +75,8 @@ pub struct SessionManager {
     live: Arc<LiveRegistry<SessionId, SessionResponse>>,
     sessions: Mutex<HashMap<SessionId, Session>>,
     places: Arc<Semaphore>,
+    /// For agents that have tools for a folder of their own; the same in all of their sessions.
+    job_tools: Arc<ToolSet>,
     extensions: Arc<ExtensionHost>,
 }
 
@@ -65,6 +85,7 @@ struct Session {
     model: String,
     working_directory: PathBuf,
     queue: Arc<Queue>,
+    desk: PermissionDesk,
     extensions: Arc<SessionExtensions>,
     stop: CancellationToken,
     ended: CancellationToken,
@@ -83,6 +104,7 @@ impl SessionManager {
             live: LiveRegistry::new(live, &lifecycle),
             sessions: Mutex::default(),
             extensions: ExtensionHost::new(settings.extensions.clone(), lifecycle.clone()),
+            job_tools: Arc::new(ToolSet::with_job_tools()),
             catalog,
             settings,
             lifecycle,
@@ -102,6 +124,16 @@ impl SessionManager {
         model_id: &str,
         working_directory: &str,
     ) -> Result<SessionId, StartError> {
+        self.start_with(model_id, working_directory, self.settings.permissions).await
+    }
+
+    /// The same, with another way to deal with tools that ask.
+    pub async fn start_with(
+        self: &Arc<Self>,
+        model_id: &str,
+        working_directory: &str,
+        permissions: PermissionMode,
+    ) -> Result<SessionId, StartError> {
         let found = self.catalog.find(model_id).await;
         let found = found.ok_or_else(|| StartError::ModelIdNotFound(model_id.to_owned()))?;
         let working_directory = self.check_directory(working_directory).await?;
@@ -110,12 +142,21 @@ impl SessionManager {
             .map_err(|_| StartError::TooManySessions)?;
         let log = self.live.prepare();
         let stream = Arc::new(Stream::new(log.clone()));
+        let questions = stream.clone();
+        let desk =
+            PermissionDesk::new(permissions, self.settings.permission_time_out, move |event| {
+                questions.permission(event);
+            });
+        let agent_runs_them = found.backend.has_own_tools();
+        let tools = if agent_runs_them {
+            self.job_tools.clone()
+        } else {
+            self.workspace_tools(&working_directory, &desk).await?
+        };
         let folder = working_directory.clone();
         let root = tokio::task::spawn_blocking(move || trusted_folder(&folder)).await;
         let root = root.unwrap_or_else(|_| working_directory.clone());
-        let tools = Arc::new(ToolSet::with_job_tools());
-        let permissions: Arc<dyn PermissionHandler> = Arc::new(ApproveAll);
-        let agent_runs_them = found.backend.has_own_tools();
+        let permissions: Arc<dyn PermissionHandler> = Arc::new(desk.clone());
         let reports = stream.clone();
         let agent = found
             .backend
@@ -150,6 +191,7 @@ impl SessionManager {
             model: model_id.to_owned(),
             working_directory,
             queue,
+            desk,
             extensions,
             stop,
             ended: CancellationToken::new(),
@@ -163,6 +205,7 @@ impl SessionManager {
             end: EndOfSession {
                 stream,
                 queue: session.queue,
+                desk: session.desk,
                 stop: session.stop,
                 crash: None,
                 remove: Some(Box::new(move || remove(&manager, id))),
@@ -173,6 +216,23 @@ impl SessionManager {
         self.lifecycle.spawn(conversation.run());
         tracing::info!(session = %id, model = model_id, "session started");
         Ok(id)
+    }
+
+    /// What a model can do in a folder.
+    async fn workspace_tools(
+        &self,
+        folder: &Path,
+        desk: &PermissionDesk,
+    ) -> Result<Arc<ToolSet>, StartError> {
+        let not_opened = |reason: String| StartError::WorkingDirectoryNotExists(reason);
+        let (root, allowed_roots) = (folder.to_owned(), self.settings.allowed_roots.clone());
+        let opening = tokio::task::spawn_blocking(move || Workspace::open(&root, &allowed_roots));
+        let opened = opening.await.map_err(|error| not_opened(error.to_string()))?;
+        Ok(Arc::new(ToolSet::with_workspace(WorkspaceSettings {
+            workspace: opened.map_err(|error| not_opened(error.to_string()))?,
+            permissions: Arc::new(desk.clone()),
+            commands: self.settings.commands.clone(),
+        })))
     }
 
     /// The folder that a session would work in, if it can.
@@ -205,6 +265,28 @@ impl SessionManager {
         prompt: String,
     ) -> Result<PendingTurn, SessionError> {
         self.find(id)?.queue.add(prompt, Author::Engine)
+    }
+
+    /// Answers a question that a tool asks. The first answer counts.
+    pub fn answer_permission(
+        &self,
+        id: SessionId,
+        question: PermissionId,
+        decision: PermissionDecision,
+    ) -> Result<(), SessionError> {
+        let answered = self.find(id)?.desk.resolve(question, decision);
+        answered.map_err(|_| SessionError::PermissionNotPending)
+    }
+
+    /// Deals with tools that ask in another way from now on.
+    pub fn set_permissions(&self, id: SessionId, mode: PermissionMode) -> Result<(), SessionError> {
+        self.find(id)?.desk.set_mode(mode);
+        Ok(())
+    }
+
+    /// How tools that ask are dealt with if nobody says otherwise.
+    pub fn default_permissions(&self) -> PermissionMode {
+        self.settings.permissions
     }
 
     /// How the extensions of a session stand.
@@ -307,6 +389,7 @@ impl SessionManager {
                     id: *id,
                     model: session.model.clone(),
                     working_directory: session.working_directory.clone(),
+                    permissions: session.desk.mode(),
                     busy,
                     queued,
                 }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
+use wire::Usage;
 
 use super::{SessionError, TurnEnd, TurnOutcome};
 
@@ -33,7 +34,7 @@ impl QueuedPrompt {
     }
 
     fn drop_unsent(self, ended: TurnEnd) {
-        self.settle(TurnOutcome { tools: Vec::new(), ended });
+        self.settle(TurnOutcome { tools: Vec::new(), usage: Usage::default(), ended });
     }
 }
 
@@ -51,6 +52,7 @@ impl PendingTurn {
         let outcome = (&mut self.outcome).await;
         outcome.unwrap_or_else(|_| TurnOutcome {
             tools: Vec::new(),
+            usage: Usage::default(),
             ended: TurnEnd::Crashed("the session has ended".to_owned()),
         })
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use wire::{LogLevel, SessionResponse, ToolError};
+use wire::{LogLevel, SessionResponse, ToolError, Usage};
 
 use super::CalledTool;
 use super::outlet::Outlet;
@@ -19,6 +19,7 @@ use super::queue::Author;
 use crate::agent::{AgentEvent, TextKind};
 use crate::extension::SessionExtensions;
 use crate::live::LiveLog;
+use crate::permission::PermissionEvent;
 
 /// The one way into a session's log.
 pub(super) struct Stream {
@@ -38,6 +39,7 @@ struct State {
     closed: HashSet<BlockId>,
     closed_before: HashSet<BlockId>,
     called: Vec<CalledTool>,
+    usage: Usage,
     failure: Option<String>,
     crash: Option<String>,
 }
@@ -64,6 +66,7 @@ struct OpenTool {
 #[derive(Debug, Default)]
 pub(super) struct Finished {
     pub(super) tools: Vec<CalledTool>,
+    pub(super) usage: Usage,
     pub(super) failure: Option<String>,
 }
 
@@ -81,6 +84,7 @@ impl Stream {
             tool.called = None;
         }
         state.failure = None;
+        state.usage = Usage::default();
         let prompt = prompt.to_owned();
         self.log.push(&match author {
             Author::User => SessionResponse::UserPrompt { prompt },
@@ -101,7 +105,11 @@ impl Stream {
         if let Some(turn_id) = state.turn.take() {
             self.log.push(&SessionResponse::AgentEnd { turn_id });
         }
-        Finished { tools: std::mem::take(&mut state.called), failure: state.failure.take() }
+        Finished {
+            tools: std::mem::take(&mut state.called),
+            usage: std::mem::take(&mut state.usage),
+            failure: state.failure.take(),
+        }
     }
 
     /// The prompt is dealt with.
@@ -129,6 +137,16 @@ impl Stream {
     /// From now on, extensions are told what readers are told.
     pub(super) fn tell(&self, extensions: &Arc<SessionExtensions>) {
         self.log.tell(extensions);
+    }
+
+    /// A tool asks, or its question is answered.
+    pub(super) fn permission(&self, event: PermissionEvent) {
+        self.log.push(&match event {
+            PermissionEvent::Requested(question) => SessionResponse::PermissionRequest(question),
+            PermissionEvent::Resolved { id, outcome } => {
+                SessionResponse::PermissionResolved { request_id: id, decision: outcome }
+            }
+        });
     }
 
     /// The session has ended.
@@ -187,8 +205,10 @@ impl Stream {
                     self.close_tool(state, tool, outcome);
                 }
             }
-            // No reader wants it yet.
-            AgentEvent::Usage { .. } => {}
+            AgentEvent::Usage { model, usage } => {
+                state.usage += usage;
+                self.log.push(&SessionResponse::Usage { model, usage });
+            }
             AgentEvent::ExtensionLog { extension, level, message, ephemeral } => {
                 self.extension_log(&extension, level, message, ephemeral);
             }

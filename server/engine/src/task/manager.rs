@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use wire::entry::{DRIVING, Entry, Model};
-use wire::{SessionId, TaskId, TaskResponse};
+use wire::{PermissionMode, SessionId, TaskId, TaskResponse, Usage};
 
 use super::flow::{self, Mode, Plan};
 use super::run::{EndOfTask, SessionPort, Sessions};
@@ -43,6 +43,8 @@ pub struct ManagedTask {
     pub model_override: Option<Model>,
     /// Where its agents work; empty for the default folder.
     pub working_directory: String,
+    /// How its agents' tools that ask are dealt with.
+    pub permissions: PermissionMode,
     /// What the user typed.
     pub user_input: String,
 }
@@ -54,12 +56,18 @@ pub struct RunningTask {
     pub id: TaskId,
     outcome: oneshot::Receiver<TaskEnd>,
     stop: CancellationToken,
+    usage: Arc<Mutex<Usage>>,
 }
 
 impl RunningTask {
     /// Waits for the end. Cancel safe; the task goes on if nobody waits.
     pub async fn outcome(&mut self) -> TaskEnd {
         (&mut self.outcome).await.unwrap_or(TaskEnd::Stopped)
+    }
+
+    /// What its turns took so far.
+    pub fn usage(&self) -> Usage {
+        *self.usage.lock()
     }
 
     /// Tells it to end. It takes its time to close its sessions: wait for the outcome.
@@ -110,11 +118,12 @@ impl TaskManager {
 
     /// Starts a task that opens its own sessions.
     pub fn start_managed(&self, task: ManagedTask) -> Result<RunningTask, TaskError> {
-        let ManagedTask { entry, name, model_override, working_directory, user_input } = task;
+        let ManagedTask { entry, name, model_override, working_directory, permissions, user_input } =
+            task;
         let found = entry.tasks.get(&name).ok_or(TaskError::TaskNotFound)?;
         let task_model = entry.resolve_model(found, model_override.as_ref()).to_owned();
         let start = Start { id: TaskId::generate(), entry, name, task_model, user_input };
-        Ok(self.start(start, Sessions::Own { working_directory, open: None }))
+        Ok(self.start(start, Sessions::Own { working_directory, permissions, open: None }))
     }
 
     fn start(&self, start: Start, sessions: Sessions) -> RunningTask {
@@ -134,10 +143,16 @@ impl TaskManager {
             ended: run.ended,
             end: TaskEnd::Crashed("internal error".to_owned()),
         };
-        let port =
-            SessionPort { manager: self.sessions.clone(), sessions, log, stop: run.stop.clone() };
+        let usage = Arc::<Mutex<Usage>>::default();
+        let port = SessionPort {
+            manager: self.sessions.clone(),
+            sessions,
+            log,
+            stop: run.stop.clone(),
+            usage: usage.clone(),
+        };
         self.lifecycle.spawn(start.run(run.borrowing, end, port));
-        RunningTask { id, outcome, stop: run.stop }
+        RunningTask { id, outcome, stop: run.stop, usage }
     }
 
     /// Ends a task and waits until its sessions are closed. One that has ended already stays as it

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use wire::{SessionId, TaskResponse};
+use wire::{PermissionMode, SessionId, TaskResponse, Usage};
 
 use super::decision::Decision;
 use super::flow::{Broken, Port, Role, TaskEnd};
@@ -16,7 +17,7 @@ pub(super) enum Sessions {
     /// To a session that somebody else opened.
     Borrowed(SessionId),
     /// To sessions of its own, which work in this folder.
-    Own { working_directory: String, open: Option<SessionId> },
+    Own { working_directory: String, permissions: PermissionMode, open: Option<SessionId> },
 }
 
 /// A run at work.
@@ -25,6 +26,8 @@ pub(super) struct SessionPort {
     pub(super) sessions: Sessions,
     pub(super) log: Arc<LiveLog<TaskResponse>>,
     pub(super) stop: CancellationToken,
+    /// What its turns took.
+    pub(super) usage: Arc<Mutex<Usage>>,
 }
 
 impl SessionPort {
@@ -48,13 +51,13 @@ impl SessionPort {
 
 impl Port for SessionPort {
     async fn open(&mut self, role: Role, model: &str) -> Result<(), Broken> {
-        let Sessions::Own { working_directory, open } = &mut self.sessions else {
+        let Sessions::Own { working_directory, permissions, open } = &mut self.sessions else {
             return Ok(());
         };
         let session = tokio::select! {
             biased;
             () = self.stop.cancelled() => return Err(Broken::Stopped),
-            started = self.manager.start(model, working_directory) => started,
+            started = self.manager.start_with(model, working_directory, *permissions) => started,
         };
         let session_id = session.map_err(|error| Broken::Crashed(error.to_string()))?;
         *open = Some(session_id);
@@ -68,7 +71,7 @@ impl Port for SessionPort {
             Ok(turn) => turn,
             Err(broken) => return (Vec::new(), Err(broken)),
         };
-        let TurnOutcome { tools, ended } = tokio::select! {
+        let TurnOutcome { tools, usage, ended } = tokio::select! {
             biased;
             () = self.stop.cancelled() => {
                 turn.abort();
@@ -76,6 +79,7 @@ impl Port for SessionPort {
             }
             outcome = turn.outcome() => outcome,
         };
+        *self.usage.lock() += usage;
         let result = match ended {
             TurnEnd::Idle => Ok(()),
             _ if self.stop.is_cancelled() => Err(Broken::Stopped),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use wire::entry::Entry;
-use wire::{LiveToken, SessionId, SessionResponse, TaskId, TaskResponse};
+use wire::{LiveToken, PermissionMode, SessionId, SessionResponse, TaskId, TaskResponse};
 
 use super::*;
 use crate::agent::Catalog;
@@ -88,6 +88,7 @@ impl Harness {
             name: "t".to_owned(),
             model_override: None,
             working_directory: String::new(),
+            permissions: PermissionMode::ApproveAll,
             user_input: "the input".to_owned(),
         });
         started.expect("the task is there")

@@ -1,5 +1,7 @@
 //! What extensions add.
 
+use wire::{PendingPermission, PermissionDecision, PermissionKind};
+
 use super::*;
 
 #[tokio::test]
@@ -136,5 +138,58 @@ async fn a_model_can_write_an_extension_and_use_it_in_the_same_turn() {
     let inspected = manage(r#"{"operation": "inspect", "name": "fresh"}"#).await.expect("a text");
     assert!(inspected.contains("fresh is ready"), "{inspected}");
     assert!(manage(r#"{"operation": "inspect", "name": "other"}"#).await.is_err());
+    project.end().await;
+}
+
+/// Sends a prompt that leads to a question, and answers it.
+async fn ask_and_decide(
+    project: &Project,
+    id: SessionId,
+    prompt: &str,
+    decision: PermissionDecision,
+) -> (PendingPermission, Vec<SessionResponse>) {
+    let number = project.query(id, prompt);
+    let questions = |seen: &[SessionResponse]| -> Vec<PendingPermission> {
+        let questions = seen.iter().filter_map(|response| match response {
+            SessionResponse::PermissionRequest(question) => Some(question.clone()),
+            _ => None,
+        });
+        let resolved = |id| {
+            let is_it = |r: &SessionResponse| matches!(r, SessionResponse::PermissionResolved { request_id, .. } if *request_id == id);
+            seen.iter().any(is_it)
+        };
+        questions.filter(|question| !resolved(question.id)).collect()
+    };
+    let seen = project.read_until(id, |seen| !questions(seen).is_empty()).await;
+    let question = questions(&seen).remove(0);
+    project.sessions.answer_permission(id, question.id, decision).expect("it waits");
+    (question, project.read_turn(id, number).await)
+}
+
+#[tokio::test]
+async fn people_are_asked_before_a_tool_acts_and_extensions_do_not_answer_for_them() {
+    // One of them approves everything.
+    let project = Project::with(&["hooks", "tools"]);
+    let id = project.start().await;
+    project.sessions.set_permissions(id, PermissionMode::Ask).expect("an open session");
+    let prompt = "use the asks_first tool";
+    let (question, seen) = ask_and_decide(&project, id, prompt, PermissionDecision::Deny).await;
+    assert_eq!(question.request.kind, PermissionKind::Tool);
+    assert_eq!(question.request.title, "Use asks_first of the extension tools");
+    assert_eq!(results(&seen), [failure("refused by the user", "denied")]);
+    let (_, seen) = ask_and_decide(&project, id, prompt, PermissionDecision::Approve).await;
+    assert_eq!(results(&seen), [Ok("allowed".to_owned())]);
+
+    let prompt = "use the greet_someone tool with asked";
+    let (question, seen) = ask_and_decide(&project, id, prompt, PermissionDecision::Approve).await;
+    assert_eq!(question.request.title, "Use greet_someone", "the hook wants it");
+    assert_eq!(results(&seen), [Ok("Hello, asked!".to_owned())]);
+
+    let prompt = "use the asks_first tool with {\"who\": \"allowed\"}";
+    let seen = project.ask(id, prompt).await;
+    assert_eq!(results(&seen), [Ok("allowed".to_owned())], "nobody is asked");
+    project.sessions.set_permissions(id, PermissionMode::Deny).expect("an open session");
+    let seen = project.ask(id, prompt).await;
+    assert!(results(&seen)[0].is_err(), "what is refused always is refused");
     project.end().await;
 }

@@ -3,6 +3,7 @@
 use indexmap::IndexMap;
 
 use super::{Node, Object, Path, Quoted, Read, Reader, Value, add};
+use crate::PermissionMode;
 use crate::entry::{Job, Work};
 
 /// Whether the tasks of a job require user input, as far as it can be told.
@@ -25,7 +26,7 @@ impl<'t> Reader<'t> {
     }
 
     fn job(&mut self, node: &'t Node, path: &Path) -> Read<Job> {
-        let object = self.object(node, path, &["requireUserInput", "work"])?;
+        let object = self.object(node, path, &["requireUserInput", "permissions", "work"])?;
         let mut input = UserInput::default();
         let work = self.required(&object, path, "work", |reader, node, path| {
             reader.work(node, path, &mut input)
@@ -44,10 +45,19 @@ impl<'t> Reader<'t> {
                 _ => Ok(()),
             }
         });
+        let permissions = self.optional(&object, path, "permissions", Self::permission_mode);
         let mut work = work?;
         number(&mut work, &mut 0);
         declared?;
-        Ok(Job { require_user_input: input.is_required, work })
+        Ok(Job { require_user_input: input.is_required, permissions: permissions?, work })
+    }
+
+    fn permission_mode(&mut self, node: &'t Node, path: &Path) -> Read<PermissionMode> {
+        let word = self.string(node, path)?;
+        word.parse().or_else(|_| {
+            let reason = format!("Must be approve-all, ask or deny, not {}.", Quoted(&word));
+            self.report(node.ordinal, path, reason)
+        })
     }
 
     fn work(&mut self, node: &'t Node, path: &Path, input: &mut UserInput) -> Read<Work> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Entry, Problems, complete};
 
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 25] = [
     "models",
     "driving",
     "drivingSessionRetries",
@@ -20,6 +20,7 @@ const NAMES: [&str; 24] = [
     "id",
     "prompt",
     "requireUserInput",
+    "permissions",
     "availability",
     "condition",
     "criteria",

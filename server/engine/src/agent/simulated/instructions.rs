@@ -18,6 +18,7 @@ pub(super) enum Step {
     Fail(String),
     Crash,
     Stream(Stream),
+    Count { input: u64, output: u64 },
 }
 
 /// What a tool is called with.
@@ -92,6 +93,7 @@ impl Candidate<'_> {
             "think" => self.parse_text(&THINK, Step::ThinkAbout),
             "wait" => self.parse_wait(),
             "stream" => self.parse_stream(),
+            "count" => self.parse_count(),
             "answer" | "reply" | "respond" => match MARKDOWN.find(self.rest) {
                 Some(found) => Some((Step::Markdown, found.end())),
                 None => self.parse_text(&SAY, Step::Say),
@@ -140,6 +142,12 @@ impl Candidate<'_> {
         };
         let time = milliseconds(&found["number"], factor)?;
         Some((Step::Wait(time), found.get(0)?.end()))
+    }
+
+    fn parse_count(&self) -> Option<(Step, usize)> {
+        let found = COUNT.captures(self.rest)?;
+        let (input, output) = (found["input"].parse().ok()?, found["output"].parse().ok()?);
+        Some((Step::Count { input, output }, found.get(0)?.end()))
     }
 
     fn parse_stream(&self) -> Option<(Step, usize)> {
@@ -232,7 +240,7 @@ macro_rules! patterns {
 }
 
 patterns! {
-    VERB = r"\b(?:use|call|invoke|run|execute|say|do\s+nothing|fail|crash|wait|think|answer|reply|respond|stream)\b";
+    VERB = r"\b(?:use|call|invoke|run|execute|say|do\s+nothing|fail|crash|wait|think|answer|reply|respond|stream|count)\b";
     /// Stands at the end of what comes before the verb.
     NEGATION = r"(?:\bnot|n['’]t|\bnever|\bcannot|\bwithout)\s+$";
     REQUEST = r"(?:^|\n|[.!?;:,>*•()\[\]-]|\b(?:then|and|please|now|first|finally|next|just|simply|also|only))\s*$";
@@ -248,8 +256,9 @@ patterns! {
     CRASH = r"^crash(?:\s+(?:the\s+session|now|once|immediately|please))*\s*(?:[.;!,\n]|$|\band\b)";
     MARKDOWN = r"^\w+\s+in\s+markdown\b";
     WAIT = r"^wait\s+(?:for\s+)?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|milliseconds?|s|secs?|seconds?|minutes?)\b";
+    COUNT = r"^count\s+(?P<input>\d{1,15})\s+input\s+(?:tokens\s+)?and\s+(?P<output>\d{1,15})\s+output\s+tokens\b";
     STREAM = r"^stream\s+(?P<deltas>\d+)\s+deltas\s+with\s+(?P<between>\d+(?:\.\d+)?)\s*ms\s+between\s+deltas\s+after\s+(?P<first>\d+(?:\.\d+)?)\s*ms\b\.?";
-    PLAIN_END = r"[.;!?](?:\s|$)|\n|,?\s+(?:and\s+)?then\b|,?\s+and\s+(?:use|call|invoke|run|execute|say|wait|fail|crash|do\s+nothing|answer|think|finally)\b|,\s+(?:use|call|say|wait|fail|crash|do|answer|think|otherwise|else|or|but|if)\b";
+    PLAIN_END = r"[.;!?](?:\s|$)|\n|,?\s+(?:and\s+)?then\b|,?\s+and\s+(?:use|call|invoke|run|execute|say|wait|fail|crash|do\s+nothing|answer|think|count|finally)\b|,\s+(?:use|call|say|wait|fail|crash|do|answer|think|otherwise|else|or|but|if)\b";
 }
 
 #[cfg(test)]

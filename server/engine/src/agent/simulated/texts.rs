@@ -55,6 +55,7 @@ fn describe(step: &Step) -> String {
         Step::Fail(_) => "fail".to_owned(),
         Step::Crash => "crash".to_owned(),
         Step::Stream(_) => "stream deltas".to_owned(),
+        Step::Count { .. } => "count tokens".to_owned(),
     }
 }
 

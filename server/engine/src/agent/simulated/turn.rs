@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
+use wire::Usage;
 
 use super::instructions::{Argument, Step, Stream, parse};
 use super::{SimulatedSettings, texts};
@@ -66,6 +67,10 @@ impl<'a> Turn<'a> {
                 return Err(AgentError::Crashed(texts::CRASH.to_owned()));
             }
             Step::Stream(stream) => self.stream(*stream).await,
+            Step::Count { input, output } => self.emit(AgentEvent::Usage {
+                model: self.settings.model.clone(),
+                usage: Usage { input_tokens: *input, output_tokens: *output, ..Usage::default() },
+            }),
         }
         Ok(())
     }

@@ -12,9 +12,19 @@ pub(super) fn of_jobs() -> Vec<Mistake> {
         wrong(
             "/jobs/one/name",
             json!(1),
-            "entry.jobs[\"one\"].name: Unknown field; known are: requireUserInput, work.",
+            "entry.jobs[\"one\"].name: Unknown field; known are: requireUserInput, permissions, work.",
         ),
         missing("/jobs/one/work", "entry.jobs[\"one\"].work: Missing."),
+        wrong(
+            "/jobs/one/permissions",
+            json!("always"),
+            "entry.jobs[\"one\"].permissions: Must be approve-all, ask or deny, not \"always\".",
+        ),
+        wrong(
+            "/jobs/one/permissions",
+            json!(true),
+            "entry.jobs[\"one\"].permissions: Must be a string, not a boolean.",
+        ),
         wrong(
             "/jobs/one/requireUserInput",
             json!(null),
