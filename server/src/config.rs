@@ -10,6 +10,7 @@
 //! one line that names its place and the remedy.
 
 mod command_line;
+mod extensions;
 mod file;
 mod providers;
 
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use engine::agent::openai::ProviderSettings;
+use engine::extension::ExtensionSettings;
 use serde::Deserialize;
 use wire::PermissionMode;
 
@@ -92,6 +94,8 @@ pub struct Settings {
     pub allowed_roots: Vec<String>,
     /// Whether the portal's own tools may run commands.
     pub allow_commands: bool,
+    /// Which extensions are started, and on what.
+    pub extensions: ExtensionSettings,
     /// How log lines look.
     pub log_format: LogFormat,
 }
@@ -182,11 +186,19 @@ fn settle(
         Some(folder) => working_directory.join(folder),
         None => working_directory.join("tests"),
     };
+    let test = line.test || file.test;
+    let extensions = extensions::settle(
+        &file,
+        line.allow_extensions,
+        test,
+        &secret_variables,
+        working_directory,
+    )?;
     let entry = line.entry.or(file.entry).map(|entry| working_directory.join(entry));
     Ok(Settings {
         host,
         port: line.port.or(file.port).unwrap_or(default_address.port()),
-        test: line.test || file.test,
+        test,
         test_folder,
         access_key,
         access_key_generated,
@@ -219,6 +231,7 @@ fn settle(
             .unwrap_or(PermissionMode::ApproveAll),
         allowed_roots: file.agent.allowed_roots,
         allow_commands: line.allow_commands || file.agent.allow_commands,
+        extensions,
         log_format: line.log_format.or(file.log_format).unwrap_or_default(),
     })
 }

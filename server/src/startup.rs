@@ -155,6 +155,7 @@ fn start_sessions(
             allowed: settings.allow_commands,
             secrets: settings.secret_variables.clone(),
         },
+        extensions: settings.extensions.clone(),
         ..SessionSettings::new(repo_root)
     };
     let mut backends: Vec<Arc<dyn AgentBackend>> = vec![Arc::new(simulated)];

@@ -17,6 +17,7 @@ use axum::http::{Request, Response, StatusCode, header};
 use engine::agent::simulated::{Simulated, SimulatedSettings};
 use engine::agent::{AgentBackend, Catalog};
 use engine::entry::EntryStore;
+use engine::extension::ExtensionSettings;
 use engine::job::{JobManager, JobSettings};
 use engine::lifecycle::Lifecycle;
 use engine::live::{LiveSettings, LiveShared};
@@ -65,6 +66,8 @@ pub struct Options {
     pub max_sessions: usize,
     /// How many prompts may wait in a session.
     pub max_queries: usize,
+    /// Which extensions are started.
+    pub extensions: ExtensionSettings,
     /// The limits of jobs.
     pub jobs: JobSettings,
     /// The times and limits of live calls.
@@ -88,6 +91,7 @@ impl Default for Options {
             max_body_bytes: 16 * 1024 * 1024,
             max_sessions: 100,
             max_queries: 100,
+            extensions: ExtensionSettings::default(),
             jobs: JobSettings::default(),
             live: LiveSettings::for_tests(),
             test_models: true,
@@ -120,6 +124,7 @@ impl TestApp {
             SessionSettings {
                 max_sessions: options.max_sessions,
                 max_queries: options.max_queries,
+                extensions: options.extensions,
                 ..SessionSettings::new("/")
             },
             live.clone(),

@@ -87,6 +87,10 @@ pub(super) struct CommandLine {
     #[arg(long, env = "COPILOT_PORTAL_ALLOW_COMMANDS")]
     pub(super) allow_commands: bool,
 
+    /// Start extensions in every folder [default: only where it was allowed]
+    #[arg(long, env = "COPILOT_PORTAL_ALLOW_EXTENSIONS")]
+    pub(super) allow_extensions: bool,
+
     /// How long simulated models wait before the first words of a block, in ms [default: 300]
     #[arg(long, value_name = "MS", env = "COPILOT_PORTAL_SIMULATED_FIRST_MS")]
     pub(super) simulated_first_ms: Option<u64>,

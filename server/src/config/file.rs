@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use wire::PermissionMode;
 
+use super::extensions::ExtensionsTable;
 use super::providers::ProviderTable;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
 
@@ -33,6 +34,7 @@ pub(super) struct ConfigFile {
     pub(super) providers: Vec<ProviderTable>,
     pub(super) permissions: PermissionsTable,
     pub(super) agent: AgentTable,
+    pub(super) extensions: ExtensionsTable,
 }
 
 /// The file's shape.
@@ -45,6 +47,7 @@ struct Document {
     providers: Vec<ProviderTable>,
     permissions: PermissionsTable,
     agent: AgentTable,
+    extensions: ExtensionsTable,
 }
 
 /// Whether tools may change things.
@@ -113,7 +116,7 @@ impl ConfigFile {
     }
 
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let Document { server, simulated, log, providers, permissions, agent } =
+        let Document { server, simulated, log, providers, permissions, agent, extensions } =
             toml::from_str(&text).map_err(|error| ConfigError::File {
                 file: path.clone(),
                 line: error.span().map(|span| line_of(&text, &span)),
@@ -139,6 +142,7 @@ impl ConfigFile {
             providers,
             permissions,
             agent,
+            extensions,
         })
     }
 
