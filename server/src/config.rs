@@ -10,6 +10,7 @@
 //! one line that names its place and the remedy.
 
 mod command_line;
+mod copilot;
 mod extensions;
 mod file;
 mod providers;
@@ -20,6 +21,7 @@ use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use engine::agent::copilot::CopilotSettings;
 use engine::agent::openai::ProviderSettings;
 use engine::extension::ExtensionSettings;
 use serde::Deserialize;
@@ -82,6 +84,8 @@ pub struct Settings {
     pub simulated_first_ms: u64,
     /// How long the simulated models wait between deltas.
     pub simulated_delta_ms: u64,
+    /// How the GitHub Copilot CLI is used, if it is.
+    pub copilot: Option<CopilotSettings>,
     /// Who else runs models, in the order of preference.
     pub providers: Vec<ProviderSettings>,
     /// The environment variables that hold keys: agents must not see them.
@@ -181,6 +185,7 @@ fn settle(
 
     let providers = providers::settle(&file, working_directory)?;
     let secret_variables = providers::secret_variables(&file);
+    let copilot = copilot::settle(&line, &file, working_directory, &secret_variables)?;
 
     let test_folder = match line.test_folder.or(file.test_folder) {
         Some(folder) => working_directory.join(folder),
@@ -222,6 +227,7 @@ fn settle(
             .simulated_delta_ms
             .or(file.simulated_delta_ms)
             .unwrap_or(DEFAULT_SIMULATED_DELTA_MS),
+        copilot,
         providers,
         secret_variables,
         permissions: line.permissions.or(file.permissions.sessions).unwrap_or(PermissionMode::Ask),
@@ -480,6 +486,7 @@ mod tests {
             "--test-folder",
             "--config",
             "--access-key",
+            "--copilot-cli",
             "--version",
             "validate",
             "schema",

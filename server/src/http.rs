@@ -174,10 +174,7 @@ fn routes(state: AppState) -> Router {
         )
         .route("/api/copilot/session/{id}/permissions", act(session_api::set_permissions))
         .route("/api/copilot/session/{id}/extensions", get(extension_api::list_extensions))
-        .route(
-            "/api/copilot/session/{id}/extensions/reload",
-            act(extension_api::reload_extensions),
-        )
+        .route("/api/copilot/session/{id}/extensions/reload", act(extension_api::reload_extensions))
         .route("/api/copilot/session/{id}/extensions/trust", act(extension_api::trust_extensions))
         .route("/api/copilot/session/{id}/live", get(session_api::poll_session))
         .route("/api/copilot/session/{id}/live/{token}", get(session_api::poll_session_as))

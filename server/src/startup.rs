@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use engine::agent::copilot::Copilot;
 use engine::agent::openai::OpenAi;
 use engine::agent::simulated::{Simulated, SimulatedSettings};
 use engine::agent::{AgentBackend, Catalog};
@@ -161,6 +162,11 @@ fn start_sessions(
     let mut backends: Vec<Arc<dyn AgentBackend>> = vec![Arc::new(simulated)];
     for provider in &settings.providers {
         backends.push(Arc::new(OpenAi::new(provider.clone())));
+    }
+    // Last: what the operator set up comes before what happens to be installed, and is not kept
+    // waiting for a process that must be started to be asked.
+    if let Some(copilot) = &settings.copilot {
+        backends.push(Arc::new(Copilot::new(copilot.clone())));
     }
     let catalog = Catalog::new(backends);
     SessionManager::new(catalog, sessions, live, lifecycle.clone())

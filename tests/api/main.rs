@@ -1,6 +1,7 @@
 //! API tests, one module a topic; all through the router of a whole server.
 
 mod access;
+mod copilot;
 mod entries;
 mod job_ends;
 mod job_rules;

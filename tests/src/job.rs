@@ -137,7 +137,13 @@ impl TestApp {
 
     /// Starts a job in the root folder.
     pub async fn start_job(&self, name: &str) -> TestJob<'_> {
-        let reply = self.post(&format!("/api/copilot/job/start/{name}"), "/\ninput").await.json();
+        self.start_job_in(name, "/").await
+    }
+
+    /// Starts a job in a folder.
+    pub async fn start_job_in(&self, name: &str, folder: &str) -> TestJob<'_> {
+        let body = format!("{folder}\ninput");
+        let reply = self.post(&format!("/api/copilot/job/start/{name}"), body).await.json();
         let id = reply["jobId"].as_str().unwrap_or_else(|| panic!("{reply}")).to_owned();
         TestJob { app: self, id }
     }

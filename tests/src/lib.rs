@@ -110,6 +110,11 @@ impl TestApp {
 
     /// A server with `options`.
     pub fn with(options: Options) -> Self {
+        Self::with_backends(options, Vec::new())
+    }
+
+    /// A server with `options` and further providers.
+    pub fn with_backends(options: Options, further: Vec<Arc<dyn AgentBackend>>) -> Self {
         let lifecycle = Lifecycle::new();
         let bound_to = options.bound_to.parse().expect("an address");
         let simulated = SimulatedSettings {
@@ -120,7 +125,7 @@ impl TestApp {
             [Arc::new(Simulated::new(simulated)), Arc::new(Alias::new(options.further_models))];
         let live = LiveShared::new(options.live);
         let sessions = SessionManager::new(
-            Catalog::new(backends),
+            Catalog::new(backends.into_iter().chain(further)),
             SessionSettings {
                 max_sessions: options.max_sessions,
                 max_queries: options.max_queries,

@@ -4,14 +4,13 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::SystemTime;
 
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use crate::process;
 use crate::report::Counts;
 use crate::workspace::Workspace;
+use crate::{packages, process};
 
 const PLAYWRIGHT: &str = "node_modules/@playwright/test/cli.js";
 
@@ -29,11 +28,7 @@ pub(crate) fn install(workspace: &Workspace) -> anyhow::Result<Browser> {
     if !process::succeeds(Command::new("node").arg("--version")) {
         bail!("the browser tests need Node.js; install it, or pass --no-browser");
     }
-    if !is_installed(&folder) {
-        let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
-        let arguments = ["ci", "--no-audit", "--no-fund"];
-        process::run(process::command(npm).args(arguments).current_dir(&folder))?;
-    }
+    packages::install_by_npm(&folder)?;
     let chromium = match find_chromium()? {
         Some(chromium) => Some(chromium),
         None => install_chromium(&folder)?,
@@ -74,16 +69,6 @@ fn counts(report: &str, succeeded: bool) -> Counts {
     Counts { passed, failed: if is_lost { 1 } else { failed } }
 }
 
-/// Whether `node_modules` is as new as the lock file; npm leaves a lock file of its own there.
-fn is_installed(folder: &Path) -> bool {
-    let date = |path: &str| fs::metadata(folder.join(path)).and_then(|data| data.modified()).ok();
-    is_newer(date("node_modules/.package-lock.json"), date("package-lock.json"))
-}
-
-fn is_newer(installed: Option<SystemTime>, wanted: Option<SystemTime>) -> bool {
-    installed.is_some_and(|installed| wanted.is_some_and(|wanted| installed >= wanted))
-}
-
 fn find_chromium() -> anyhow::Result<Option<PathBuf>> {
     if let Some(path) = env::var_os("CHROMIUM_PATH").filter(|path| !path.is_empty()) {
         let path = PathBuf::from(path);
@@ -105,15 +90,9 @@ fn find_chromium() -> anyhow::Result<Option<PathBuf>> {
 
 /// Debian's browser where we may install it, else the one that Playwright downloads.
 fn install_chromium(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
-    if may_use_apt() {
-        let apt = |arguments: &[&str]| {
-            let mut command = process::command("apt-get");
-            process::run(command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
-        };
-        apt(&["update"])?;
+    if packages::may_use_apt() {
         // Without a font, pages have no text to see and boxes no height.
-        let packages = ["chromium", "fonts-dejavu-core"];
-        apt(&[&["install", "-y", "--no-install-recommends"], &packages[..]].concat())?;
+        packages::install_by_apt(&["chromium", "fonts-dejavu-core"])?;
         if let Some(chromium) = find_chromium()? {
             return Ok(Some(chromium));
         }
@@ -124,16 +103,9 @@ fn install_chromium(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-fn may_use_apt() -> bool {
-    cfg!(target_os = "linux")
-        && process::succeeds(Command::new("apt-get").arg("--version"))
-        && process::capture(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn the_report_is_counted() {
@@ -153,15 +125,5 @@ mod tests {
         for (report, succeeded, passed, failed) in cases {
             assert_eq!(counts(&report, succeeded), Counts { passed, failed }, "{report}");
         }
-    }
-
-    #[test]
-    fn packages_are_installed_again_for_a_newer_lock_file() {
-        let old = SystemTime::UNIX_EPOCH;
-        let new = old + Duration::from_secs(1);
-        assert!(is_newer(Some(new), Some(old)));
-        assert!(is_newer(Some(old), Some(old)));
-        assert!(!is_newer(Some(old), Some(new)));
-        assert!(!is_newer(None, Some(new)));
     }
 }

@@ -9,7 +9,7 @@ use crate::release::{self, Release};
 use crate::report::{Counts, Outcome, Summary};
 use crate::toolchain::{self, WASM_TARGET};
 use crate::workspace::Workspace;
-use crate::{browser, leptos, licences, process};
+use crate::{browser, leptos, licences, packages, process};
 
 /// One line of the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +120,7 @@ impl Run<'_> {
             }
             Step::Clippy => {
                 toolchain::ensure_components(self.workspace)?;
+                packages::ensure_openssl()?;
                 let packages = self.host_packages();
                 let lint = ["clippy", "--all-targets", "--features", "app/ssr"];
                 self.cargo(words(&lint, &packages, &["--", "-D", "warnings"]))?
@@ -132,6 +133,7 @@ impl Run<'_> {
                 self.cargo(words(&["clippy"], &packages, &target))?
             }
             Step::Documentation => {
+                packages::ensure_openssl()?;
                 let packages = self.host_packages();
                 let document = ["doc", "--no-deps", "--features", "app/ssr"];
                 let mut command = self.workspace.cargo(words(&document, &packages, &[]));
@@ -166,6 +168,9 @@ impl Run<'_> {
     }
 
     fn test(&self) -> anyhow::Result<Counts> {
+        packages::ensure_openssl()?;
+        // Some tests are about the real Copilot CLI, and fail without it.
+        packages::install_by_npm(&self.workspace.root.join("tests/copilot-cli"))?;
         let packages = self.host_packages();
         // This crate goes apart: together with the others its dependencies get other features,
         // and the running program would be built once more, over itself.

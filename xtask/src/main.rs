@@ -13,6 +13,7 @@ mod compress;
 mod fingerprint;
 mod leptos;
 mod licences;
+mod packages;
 mod process;
 mod release;
 mod report;

@@ -10,7 +10,7 @@ use crate::report::Steps;
 use crate::site::{self, Site};
 use crate::toolchain::{self, WASM_TARGET};
 use crate::workspace::Workspace;
-use crate::{bindings, process};
+use crate::{bindings, packages, process};
 
 /// A finished release.
 pub(crate) struct Release {
@@ -24,7 +24,10 @@ pub(crate) struct Release {
 pub(crate) fn build(workspace: &Workspace) -> anyhow::Result<Release> {
     let mut steps = Steps::new(5);
 
-    steps.run("Looking for the wasm32 target", || toolchain::ensure_wasm_target(workspace))?;
+    steps.run("Looking for the wasm32 target and OpenSSL's headers", || {
+        toolchain::ensure_wasm_target(workspace)?;
+        packages::ensure_openssl()
+    })?;
 
     let wasm = steps.run("Compiling the browser's half (wasm32, release)", || {
         let arguments = ["build", "-p", "frontend", "--lib", "--profile", "wasm-release"];

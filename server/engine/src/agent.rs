@@ -14,6 +14,7 @@
 mod catalog;
 mod tools;
 
+pub mod copilot;
 pub mod openai;
 pub mod simulated;
 

@@ -34,7 +34,10 @@ use crate::permission::PermissionHandler;
 pub use command::CommandSettings;
 pub use sandbox::{Fault, SandboxError, Workspace};
 
-use sandbox::{ContentHash, show_path};
+pub(crate) use change::preview;
+pub(crate) use command::is_secret;
+use sandbox::ContentHash;
+pub(crate) use sandbox::show_path;
 
 /// The most that a tool answers with, in bytes; reading files has limits of its own.
 const MAX_ANSWER: usize = 64 * 1024;
@@ -164,7 +167,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Cuts a text that is too long. Whether it was.
-fn cut_at(text: &mut String, limit: usize) -> bool {
+pub(crate) fn cut_at(text: &mut String, limit: usize) -> bool {
     if text.len() <= limit {
         return false;
     }

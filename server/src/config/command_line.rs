@@ -99,6 +99,14 @@ pub(super) struct CommandLine {
     #[arg(long, value_name = "MS", env = "COPILOT_PORTAL_SIMULATED_DELTA_MS")]
     pub(super) simulated_delta_ms: Option<u64>,
 
+    /// Whether to offer the models of the GitHub Copilot CLI, if it is installed [default: true]
+    #[arg(long, value_name = "true|false", env = "COPILOT_PORTAL_COPILOT")]
+    pub(super) copilot: Option<bool>,
+
+    /// The GitHub Copilot CLI [default: the one that COPILOT_CLI_PATH names, or that is installed]
+    #[arg(long, value_name = "FILE", env = "COPILOT_PORTAL_COPILOT_CLI")]
+    pub(super) copilot_cli: Option<PathBuf>,
+
     /// The configuration file [default: portal.toml in the working directory, if it is there]
     #[arg(long, value_name = "FILE", env = "COPILOT_PORTAL_CONFIG")]
     pub(super) config: Option<PathBuf>,

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use wire::PermissionMode;
 
+use super::copilot::CopilotTable;
 use super::extensions::ExtensionsTable;
 use super::providers::ProviderTable;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
@@ -31,6 +32,7 @@ pub(super) struct ConfigFile {
     pub(super) test: bool,
     pub(super) test_folder: Option<PathBuf>,
     pub(super) log_format: Option<LogFormat>,
+    pub(super) copilot: CopilotTable,
     pub(super) providers: Vec<ProviderTable>,
     pub(super) permissions: PermissionsTable,
     pub(super) agent: AgentTable,
@@ -44,6 +46,7 @@ struct Document {
     server: ServerTable,
     simulated: SimulatedTable,
     log: LogTable,
+    copilot: CopilotTable,
     providers: Vec<ProviderTable>,
     permissions: PermissionsTable,
     agent: AgentTable,
@@ -116,7 +119,7 @@ impl ConfigFile {
     }
 
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let Document { server, simulated, log, providers, permissions, agent, extensions } =
+        let Document { server, simulated, log, copilot, providers, permissions, agent, extensions } =
             toml::from_str(&text).map_err(|error| ConfigError::File {
                 file: path.clone(),
                 line: error.span().map(|span| line_of(&text, &span)),
@@ -139,6 +142,7 @@ impl ConfigFile {
             test: server.test,
             test_folder: server.test_folder,
             log_format: log.format,
+            copilot,
             providers,
             permissions,
             agent,

@@ -51,7 +51,7 @@ enum Api {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct ModelTable {
+pub(super) struct ModelTable {
     id: Spanned<String>,
     name: Option<String>,
     multiplier: Option<Spanned<f64>>,
@@ -80,7 +80,7 @@ pub(super) fn settle(
 /// The environment variables that hold keys.
 pub(super) fn secret_variables(file: &ConfigFile) -> Vec<String> {
     let names = file.providers.iter().filter_map(|table| table.api_key_env.as_ref());
-    names.map(|name| name.get_ref().clone()).collect()
+    names.chain(file.copilot.key_variable()).map(|name| name.get_ref().clone()).collect()
 }
 
 impl ProviderTable {
@@ -101,34 +101,25 @@ impl ProviderTable {
             key: self.key(file, working_directory)?,
             key_header,
             headers: self.headers(file)?,
-            models: self.models(file)?,
+            models: check_models(file, &self.models)?,
             limits: self.limits(),
             ..ProviderSettings::new(self.name.get_ref(), base_url)
         })
     }
 
     fn key(&self, file: &ConfigFile, working_directory: &Path) -> Result<KeySource, ConfigError> {
-        match (&self.api_key_env, &self.api_key_file) {
-            (Some(_), Some(path)) => {
-                let problem = "a key has one source: apiKeyEnv or apiKeyFile, not both".to_owned();
-                Err(file.error(path, problem))
+        let key = find_key(
+            file,
+            working_directory,
+            self.api_key_env.as_ref(),
+            self.api_key_file.as_ref(),
+        )?;
+        match (&key, &self.api_key_header) {
+            (KeySource::None, Some(header)) => {
+                let problem = "apiKeyHeader needs apiKeyEnv or apiKeyFile".to_owned();
+                Err(file.error(header, problem))
             }
-            (Some(variable), None) => {
-                let name = variable.get_ref();
-                if name.is_empty() || name.contains(['=', '\0']) {
-                    let problem = format!("not the name of an environment variable: `{name}`");
-                    return Err(file.error(variable, problem));
-                }
-                Ok(key_of_environment(name))
-            }
-            (None, Some(path)) => Ok(KeySource::File(working_directory.join(path.get_ref()))),
-            (None, None) => match &self.api_key_header {
-                Some(header) => {
-                    let problem = "apiKeyHeader needs apiKeyEnv or apiKeyFile".to_owned();
-                    Err(file.error(header, problem))
-                }
-                None => Ok(KeySource::None),
-            },
+            _ => Ok(key),
         }
     }
 
@@ -140,34 +131,6 @@ impl ProviderTable {
             headers.add(name, value.get_ref()).map_err(|problem| file.error(value, problem))?;
         }
         Ok(headers)
-    }
-
-    fn models(&self, file: &ConfigFile) -> Result<Vec<ProviderModel>, ConfigError> {
-        let mut ids = HashSet::new();
-        let mut models = Vec::new();
-        for model in &self.models {
-            let id = model.id.get_ref();
-            if id.trim().is_empty() {
-                return Err(file.error(&model.id, "a model's id can't be empty".to_owned()));
-            }
-            if !ids.insert(id) {
-                let problem = format!("two models of one provider have this id: `{id}`");
-                return Err(file.error(&model.id, problem));
-            }
-            if let Some(multiplier) = &model.multiplier
-                && !(multiplier.get_ref().is_finite() && *multiplier.get_ref() >= 0.0)
-            {
-                let problem = "a multiplier is 0 (free) or a positive number".to_owned();
-                return Err(file.error(multiplier, problem));
-            }
-            models.push(ProviderModel {
-                id: id.clone(),
-                name: model.name.clone(),
-                multiplier: model.multiplier.as_ref().map(|multiplier| *multiplier.get_ref()),
-                context_window: model.context_window.map(NonZeroU64::get),
-            });
-        }
-        Ok(models)
     }
 
     fn limits(&self) -> ProviderLimits {
@@ -184,6 +147,63 @@ impl ProviderTable {
             ..usual
         }
     }
+}
+
+/// Where a key comes from.
+pub(super) fn find_key(
+    file: &ConfigFile,
+    working_directory: &Path,
+    variable: Option<&Spanned<String>>,
+    path: Option<&Spanned<PathBuf>>,
+) -> Result<KeySource, ConfigError> {
+    match (variable, path) {
+        (Some(_), Some(path)) => {
+            let problem = "a key has one source: apiKeyEnv or apiKeyFile, not both".to_owned();
+            Err(file.error(path, problem))
+        }
+        (Some(variable), None) => {
+            let name = variable.get_ref();
+            if name.is_empty() || name.contains(['=', '\0']) {
+                let problem = format!("not the name of an environment variable: `{name}`");
+                return Err(file.error(variable, problem));
+            }
+            Ok(key_of_environment(name))
+        }
+        (None, Some(path)) => Ok(KeySource::File(working_directory.join(path.get_ref()))),
+        (None, None) => Ok(KeySource::None),
+    }
+}
+
+/// The models of a provider, checked.
+pub(super) fn check_models(
+    file: &ConfigFile,
+    tables: &[ModelTable],
+) -> Result<Vec<ProviderModel>, ConfigError> {
+    let mut ids = HashSet::new();
+    let mut models = Vec::new();
+    for model in tables {
+        let id = model.id.get_ref();
+        if id.trim().is_empty() {
+            return Err(file.error(&model.id, "a model's id can't be empty".to_owned()));
+        }
+        if !ids.insert(id) {
+            let problem = format!("two models of one provider have this id: `{id}`");
+            return Err(file.error(&model.id, problem));
+        }
+        if let Some(multiplier) = &model.multiplier
+            && !(multiplier.get_ref().is_finite() && *multiplier.get_ref() >= 0.0)
+        {
+            let problem = "a multiplier is 0 (free) or a positive number".to_owned();
+            return Err(file.error(multiplier, problem));
+        }
+        models.push(ProviderModel {
+            id: id.clone(),
+            name: model.name.clone(),
+            multiplier: model.multiplier.as_ref().map(|multiplier| *multiplier.get_ref()),
+            context_window: model.context_window.map(NonZeroU64::get),
+        });
+    }
+    Ok(models)
 }
 
 /// A name is a part of model ids and of paths, so it is plain.

@@ -99,10 +99,16 @@ impl Shared {
     /// says so, and which no client repeats.
     fn answer_to(&self, request: &Received) -> Answer {
         let path = request.path.split('?').next().unwrap_or_default();
-        let mut script = self.script.lock();
-        let script = script.get_mut(path);
-        script
-            .and_then(|script| script.next.pop_front().or_else(|| script.always.clone()))
-            .unwrap_or_else(|| Answer::error(404, &format!("not in the script: {}", request.path)))
+        let always = match self.script.lock().get_mut(path) {
+            Some(script) => match script.next.pop_front() {
+                Some(answer) => return answer,
+                None => script.always.clone(),
+            },
+            None => None,
+        };
+        match always {
+            Some(always) => always(request),
+            None => Answer::error(404, &format!("not in the script: {}", request.path)),
+        }
     }
 }

@@ -10,9 +10,12 @@
 //! ```
 
 mod answer;
+pub mod brain;
 mod connection;
+pub mod copilot_cli;
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,11 +73,17 @@ struct Shared {
     counts: watch::Sender<Counts>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Script {
     next: VecDeque<Answer>,
-    /// Given when nothing else is left.
-    always: Option<Answer>,
+    /// Asked when nothing else is left.
+    always: Option<Arc<dyn Fn(&Received) -> Answer + Send + Sync>>,
+}
+
+impl fmt::Debug for Script {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Script").field("next", &self.next).finish_non_exhaustive()
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,7 +124,18 @@ impl StubProvider {
 
     /// The answer to all requests for a path that nothing was pushed for.
     pub fn always(&self, path: &str, answer: Answer) {
-        self.shared.script.lock().entry(path.to_owned()).or_default().always = Some(answer);
+        self.always_with(path, move |_| answer.clone());
+    }
+
+    /// What answers all requests for a path that nothing was pushed for, such as a
+    /// [`brain`].
+    pub fn always_with(
+        &self,
+        path: &str,
+        answer: impl Fn(&Received) -> Answer + Send + Sync + 'static,
+    ) {
+        let always = Some(Arc::new(answer) as Arc<_>);
+        self.shared.script.lock().entry(path.to_owned()).or_default().always = always;
     }
 
     /// Everything that was asked so far.

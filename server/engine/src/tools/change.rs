@@ -164,7 +164,8 @@ fn shown(real: &Path) -> String {
     show_path(&real.to_string_lossy())
 }
 
-fn preview(text: &str) -> String {
+/// A text for people who decide by it: bounded, and with nothing that deceives.
+pub(crate) fn preview(text: &str) -> String {
     let mut preview = visible(text);
     let size = preview.len();
     if cut_at(&mut preview, MAX_PREVIEW) {

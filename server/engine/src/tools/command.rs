@@ -39,10 +39,15 @@ impl CommandSettings {
     /// Whether a variable is kept from commands.
     #[cfg_attr(not(unix), expect(dead_code, reason = "commands run on Unix only"))]
     fn is_secret(&self, name: &str) -> bool {
-        let own = "COPILOT_PORTAL_";
-        name.get(..own.len()).is_some_and(|start| start.eq_ignore_ascii_case(own))
-            || self.secrets.iter().any(|secret| secret.eq_ignore_ascii_case(name))
+        is_secret(name, &self.secrets)
     }
+}
+
+/// Whether a variable is kept from what models run: it is one of `secrets`, or the portal's own.
+pub(crate) fn is_secret(name: &str, secrets: &[String]) -> bool {
+    let own = "COPILOT_PORTAL_";
+    name.get(..own.len()).is_some_and(|start| start.eq_ignore_ascii_case(own))
+        || secrets.iter().any(|secret| secret.eq_ignore_ascii_case(name))
 }
 
 pub(super) struct RunCommand {

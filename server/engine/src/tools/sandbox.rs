@@ -24,7 +24,8 @@ use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 pub use error::{Fault, SandboxError};
-pub(super) use name::{show_path, visible};
+pub(crate) use name::show_path;
+pub(super) use name::visible;
 pub(super) use visit::{Found, Visited};
 
 /// As many as Linux follows.

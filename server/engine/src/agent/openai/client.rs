@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::{Complaint, Failure, retry_after, shorten};
-use super::settings::{ApiKey, KeySource, ProviderSettings};
+use super::settings::{ApiKey, ProviderSettings};
 
 /// What is read of an error.
 const LONGEST_ERROR: usize = 64 * 1024;
@@ -147,20 +147,7 @@ impl Client {
     }
 
     async fn key(&self) -> Result<Option<ApiKey>, Failure> {
-        let key = match &self.settings.key {
-            KeySource::None => None,
-            KeySource::Given(key) => Some(key.clone()),
-            KeySource::Missing(why) => return Err(Failure::NotReady(why.clone())),
-            KeySource::File(path) => {
-                let problem = |cause: String| {
-                    let file = path.display();
-                    Failure::NotReady(format!("the key can't be read: {cause}: `{file}`"))
-                };
-                let text = tokio::fs::read_to_string(path).await;
-                let text = text.map_err(|error| problem(error.to_string()))?;
-                Some(ApiKey::new(&text).map_err(problem)?)
-            }
-        };
+        let key = self.settings.key.read().await.map_err(Failure::NotReady)?;
         self.key.lock().clone_from(&key);
         Ok(key)
     }

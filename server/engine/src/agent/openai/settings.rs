@@ -85,6 +85,11 @@ impl BaseUrl {
         url
     }
 
+    /// The address itself, without a slash at its end.
+    pub(crate) fn as_str(&self) -> &str {
+        self.0.as_str().trim_end_matches('/')
+    }
+
     pub(super) fn is_encrypted(&self) -> bool {
         self.0.scheme() == "https"
     }
@@ -112,6 +117,24 @@ pub enum KeySource {
     Missing(String),
 }
 
+impl KeySource {
+    /// The key, if there is one; the error says why there should be one and is not.
+    pub(crate) async fn read(&self) -> Result<Option<ApiKey>, String> {
+        match self {
+            Self::None => Ok(None),
+            Self::Given(key) => Ok(Some(key.clone())),
+            Self::Missing(why) => Err(why.clone()),
+            Self::File(path) => {
+                let problem =
+                    |cause: String| format!("the key can't be read: {cause}: `{}`", path.display());
+                let text = tokio::fs::read_to_string(path).await;
+                let text = text.map_err(|error| problem(error.to_string()))?;
+                ApiKey::new(&text).map(Some).map_err(problem)
+            }
+        }
+    }
+}
+
 /// A key. Never printed by `{:?}`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
@@ -136,8 +159,13 @@ impl ApiKey {
         Some(value)
     }
 
+    /// The key itself, for those who send it.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+
     /// The text without this key: providers repeat in errors what they were sent.
-    pub(super) fn remove_from(&self, text: &str) -> String {
+    pub(crate) fn remove_from(&self, text: &str) -> String {
         text.replace(&self.0, "…")
     }
 }
