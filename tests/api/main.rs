@@ -3,6 +3,7 @@
 mod access;
 mod copilot;
 mod entries;
+mod extensions;
 mod job_ends;
 mod job_rules;
 mod jobs;

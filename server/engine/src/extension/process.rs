@@ -25,6 +25,9 @@ static PROGRAM: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// A variable whose value is another one for each extension and session.
+const MARK: &str = "COPILOT_PORTAL_EXTENSION";
+
 /// What to start.
 pub(super) struct Launch<'a> {
     pub(super) runtime: &'a Runtime,
@@ -68,7 +71,10 @@ impl Process {
                 command.env_remove(name);
             }
         }
-        let variables: [(&str, OsString); 4] = [
+        // By it, whatever it starts is found when it ends.
+        let mark = format!("{}/{}", launch.session, launch.extension.display());
+        let variables: [(&str, OsString); 5] = [
+            (MARK, (&mark).into()),
             ("SESSION_ID", launch.session.to_string().into()),
             ("EXTENSION_PATH", launch.extension.into()),
             ("COPILOT_SDK_PATH", launch.runtime.sdk.clone().into()),
@@ -80,7 +86,7 @@ impl Process {
             return Err(std::io::Error::other("no pipes"));
         };
         #[cfg(unix)]
-        let group = ProcessGroup::of(&child);
+        let group = ProcessGroup::of(&child).with_mark(format!("{MARK}={mark}"));
         let process = Self {
             child,
             #[cfg(unix)]

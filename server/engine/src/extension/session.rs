@@ -178,7 +178,10 @@ impl SessionExtensions {
         };
         for found in found {
             let path = found.path.display().to_string();
-            if extensions.iter().any(|known| known.path == path || self.is_same(known, &found)) {
+            let is_same =
+                |known: &&mut ExtensionInfo| known.path == path || self.is_same(known, &found);
+            if let Some(known) = extensions.iter_mut().find(is_same) {
+                known.path = path;
                 continue;
             }
             extensions.push(if found.is_shadowed {

@@ -206,3 +206,14 @@ fn the_cost_is_what_github_says() {
     };
     assert_eq!((usage(false), usage(true)), (Some(1.5), None));
 }
+
+#[test]
+fn extensions_that_the_cli_runs_are_told() {
+    let extensions = json!({ "extensions": [
+        { "id": "project:a", "name": "a", "source": "project", "status": "running" },
+        { "id": "user:b", "name": "b", "source": "user", "status": "failed" },
+        { "id": "user:c", "name": "c", "source": "user", "status": "disabled" },
+    ] });
+    let told = read(&mut Reader::default(), &[("session.extensions_loaded", extensions)]);
+    assert_eq!(told, ["a=running,b=failed,c=stopped"]);
+}
