@@ -13,6 +13,7 @@
 mod bridge;
 mod command_line;
 mod copilot;
+mod extensions;
 mod file;
 mod providers;
 
@@ -25,6 +26,7 @@ use clap::ValueEnum;
 use engine::agent::copilot::CopilotSettings;
 use engine::agent::openai::ProviderSettings;
 use engine::bridge::BridgeSettings;
+use engine::extension::ExtensionSettings;
 use serde::Deserialize;
 use wire::PermissionMode;
 
@@ -99,11 +101,13 @@ pub struct Settings {
     pub allowed_roots: Vec<String>,
     /// Whether the portal's own tools may run commands.
     pub allow_commands: bool,
+    /// Which extensions are started, and on what.
+    pub extensions: ExtensionSettings,
     /// How log lines look.
     pub log_format: LogFormat,
     /// Workspaces, and what agents may do there.
     pub bridge: BridgeSettings,
-    /// Where the histories of workspaces are kept, if they are.
+    /// Where the portal keeps what it remembers, if it does.
     pub data: Option<PathBuf>,
     /// Where all this was read.
     pub origin: Origin,
@@ -227,6 +231,14 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
         Some(folder) => working_directory.join(folder),
         None => working_directory.join("tests"),
     };
+    let extensions = extensions::settle(
+        &file,
+        line.allow_extensions,
+        test,
+        &secret_variables,
+        data.as_deref(),
+        working_directory,
+    )?;
     let entry = line.entry.or(file.entry).map(|entry| working_directory.join(entry));
     Ok(Settings {
         host,
@@ -265,6 +277,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
             .unwrap_or(PermissionMode::ApproveAll),
         allowed_roots: file.agent.allowed_roots,
         allow_commands: line.allow_commands || file.agent.allow_commands,
+        extensions,
         log_format: line.log_format.or(file.log_format).unwrap_or_default(),
         bridge,
         data,

@@ -13,6 +13,7 @@ mod bridge_events;
 pub(crate) mod encoding;
 mod entry_api;
 mod error;
+mod extension_api;
 mod guard;
 mod job_api;
 pub mod listener;
@@ -180,6 +181,9 @@ fn routes(state: AppState) -> Router {
             act(session_api::answer_permission),
         )
         .route("/api/copilot/session/{id}/permissions", act(session_api::set_permissions))
+        .route("/api/copilot/session/{id}/extensions", get(extension_api::list_extensions))
+        .route("/api/copilot/session/{id}/extensions/reload", act(extension_api::reload_extensions))
+        .route("/api/copilot/session/{id}/extensions/trust", act(extension_api::trust_extensions))
         .route("/api/copilot/session/{id}/live", get(session_api::poll_session))
         .route("/api/copilot/session/{id}/live/{token}", get(session_api::poll_session_as))
         // The spelling of the earliest clients.

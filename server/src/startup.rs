@@ -104,7 +104,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     };
     let bridge = Bridge::new(
         settings.bridge.clone(),
-        settings.data.clone(),
+        settings.data.as_ref().map(|folder| folder.join("bridge")),
         sessions.catalog().clone(),
         lifecycle.clone(),
     );
@@ -166,6 +166,7 @@ fn start_sessions(
             allowed: settings.allow_commands,
             secrets: settings.secret_variables.clone(),
         },
+        extensions: settings.extensions.clone(),
         ..SessionSettings::new(repo_root)
     };
     let mut backends: Vec<Arc<dyn AgentBackend>> = vec![Arc::new(simulated)];

@@ -19,6 +19,7 @@ use engine::agent::simulated::{Simulated, SimulatedSettings};
 use engine::agent::{AgentBackend, Catalog};
 use engine::bridge::{Bridge, BridgeSettings, WorkspaceFolder};
 use engine::entry::EntryStore;
+use engine::extension::ExtensionSettings;
 use engine::job::{JobManager, JobSettings};
 use engine::lifecycle::Lifecycle;
 use engine::live::{LiveSettings, LiveShared};
@@ -68,6 +69,8 @@ pub struct Options {
     pub max_sessions: usize,
     /// How many prompts may wait in a session.
     pub max_queries: usize,
+    /// Which extensions are started.
+    pub extensions: ExtensionSettings,
     /// The limits of jobs.
     pub jobs: JobSettings,
     /// The times and limits of live calls.
@@ -93,6 +96,7 @@ impl Default for Options {
             max_body_bytes: 16 * 1024 * 1024,
             max_sessions: 100,
             max_queries: 100,
+            extensions: ExtensionSettings::default(),
             jobs: JobSettings::default(),
             live: LiveSettings::for_tests(),
             test_models: true,
@@ -131,6 +135,7 @@ impl TestApp {
             SessionSettings {
                 max_sessions: options.max_sessions,
                 max_queries: options.max_queries,
+                extensions: options.extensions,
                 ..SessionSettings::new("/")
             },
             live.clone(),

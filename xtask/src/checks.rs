@@ -171,6 +171,8 @@ impl Run<'_> {
         packages::ensure_openssl()?;
         // Some tests are about the real Copilot CLI, and fail without it.
         packages::install_by_npm(&self.workspace.root.join("tests/copilot-cli"))?;
+        // Others are about extensions, which Node runs.
+        packages::install_by_npm(&self.workspace.root.join("tests/extensions"))?;
         let packages = self.host_packages();
         // This crate goes apart: together with the others its dependencies get other features,
         // and the running program would be built once more, over itself.

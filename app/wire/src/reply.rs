@@ -51,6 +51,7 @@ pub enum ErrorName {
     PermissionNotPending,
     InvalidPermissionDecision,
     InvalidPermissionMode,
+    InvalidExtensionTrust,
 }
 
 impl fmt::Display for ErrorName {

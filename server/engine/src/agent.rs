@@ -25,12 +25,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use wire::{ModelInfo, ToolError, ToolResult, Usage};
+use wire::{ExtensionInfo, LogLevel, ModelInfo, ToolError, ToolResult, Usage};
 
 use crate::permission::{DenyAll, PermissionHandler};
 
 pub use catalog::{Catalog, Found};
-pub use tools::{DuplicateTool, Tool, ToolCall, ToolHandler, ToolOutput, ToolSet};
+pub use tools::{
+    Consent, DuplicateTool, Tool, ToolCall, ToolHandler, ToolHooks, ToolOutput, ToolSet,
+};
 
 /// A provider of models.
 #[async_trait]
@@ -85,6 +87,8 @@ pub struct AgentSettings {
     /// Who is asked before one of the provider's own tools acts. Tools of the set ask by
     /// themselves.
     pub permissions: Arc<dyn PermissionHandler>,
+    /// Whether a provider that runs extensions by itself may do so: the folder is trusted.
+    pub extensions: bool,
     /// Where everything that happens goes.
     pub events: AgentEvents,
 }
@@ -102,6 +106,7 @@ impl AgentSettings {
             tools: Arc::default(),
             own_tools: false,
             permissions: Arc::new(DenyAll),
+            extensions: false,
             events,
         }
     }
@@ -114,6 +119,7 @@ impl fmt::Debug for AgentSettings {
             .field("working_directory", &self.working_directory)
             .field("tools", &self.tools)
             .field("own_tools", &self.own_tools)
+            .field("extensions", &self.extensions)
             .finish_non_exhaustive()
     }
 }
@@ -211,6 +217,19 @@ pub enum AgentEvent {
         /// How much.
         usage: Usage,
     },
+    /// An extension that the provider runs by itself has something to say.
+    ExtensionLog {
+        /// Which one.
+        extension: String,
+        /// How serious it is.
+        level: LogLevel,
+        /// What it says.
+        message: String,
+        /// Of no interest later on.
+        ephemeral: bool,
+    },
+    /// How all extensions stand that the provider runs by itself.
+    ExtensionStates(Vec<ExtensionInfo>),
     /// Something went wrong; the conversation goes on.
     Error {
         /// What.
@@ -241,10 +260,12 @@ impl AgentEvents {
     /// Where a running tool reports its output.
     pub fn output_of(&self, call_id: String) -> ToolOutput {
         let events = self.clone();
+        let call = call_id.clone();
         ToolOutput::new(move |delta| {
             let (call_id, delta) = (call_id.clone(), delta.to_owned());
             events.emit(AgentEvent::ToolOutput { call_id, delta });
         })
+        .of_call(&call)
     }
 }
 

@@ -4,6 +4,7 @@
 //! - [`agent`]: what runs a model, and the models that are always there.
 //! - [`bridge`]: prompts and agent runs in workspace folders, for plain HTTP clients.
 //! - [`entry`]: the tasks and jobs that the portal offers.
+//! - [`extension`]: programs of the project or the user that take part in a session.
 //! - [`session`]: a conversation with an agent.
 //! - [`task`]: a prompt with conditions, in sessions of its own or a borrowed one.
 //! - [`job`]: trees of tasks that run as one.
@@ -15,6 +16,7 @@
 pub mod agent;
 pub mod bridge;
 pub mod entry;
+pub mod extension;
 pub mod job;
 pub mod lifecycle;
 pub mod live;

@@ -20,7 +20,14 @@ impl ProcessGroup {
         Self { leader: number.and_then(Pid::from_raw), mark: None }
     }
 
-    /// The same, with a mark (`NAME=VALUE`) that the child has in its environment. By it, its
+    /// Asks its processes to end by themselves.
+    pub(crate) fn terminate(&self) {
+        if let Some(leader) = self.leader {
+            let _ = kill_process_group(leader, Signal::TERM);
+        }
+    }
+
+    /// The same group, with a mark (`NAME=VALUE`) that the child has in its environment. By it, its
     /// descendants are found when they have left the group and the child is no more.
     pub(crate) fn with_mark(mut self, mark: String) -> Self {
         self.mark = Some(mark);

@@ -24,6 +24,7 @@
 
 mod conversation;
 mod manager;
+mod outlet;
 mod queue;
 mod stream;
 

@@ -90,10 +90,8 @@ pub fn workspace_tools(settings: WorkspaceSettings) -> Vec<Tool> {
 impl ToolSet {
     /// The tools of a session: those that every session has, and those for its folder.
     pub fn with_workspace(settings: WorkspaceSettings) -> Self {
-        let mut tools = Self::with_job_tools();
-        for tool in workspace_tools(settings) {
-            tools.add(tool).expect("the job tools have other names");
-        }
+        let tools = Self::with_job_tools();
+        tools.add_all(workspace_tools(settings)).expect("the job tools have other names");
         tools
     }
 }

@@ -116,7 +116,7 @@ fn settle_workspaces(
     Ok(folders)
 }
 
-/// Where histories are kept. In test mode nowhere, unless it is said where: never among the user's.
+/// Where the portal keeps what it remembers. In test mode nowhere, unless it is said where: never among the user's.
 pub(super) fn settle_data(
     line: &CommandLine,
     file: &ConfigFile,
@@ -124,12 +124,11 @@ pub(super) fn settle_data(
     test: bool,
 ) -> Option<PathBuf> {
     let given = line.data_dir.as_ref().or(file.bridge.data_dir.as_ref());
-    let folder = match given {
-        Some(folder) => working_directory.join(folder),
-        None if test => return None,
-        None => state_folder()?.join("copilot-portal"),
-    };
-    Some(folder.join("bridge"))
+    match given {
+        Some(folder) => Some(working_directory.join(folder)),
+        None if test => None,
+        None => Some(state_folder()?.join("copilot-portal")),
+    }
 }
 
 /// Where programs of this user keep what they remember.
@@ -240,9 +239,9 @@ mod tests {
     fn tests_keep_their_histories_only_where_they_are_told_to() {
         let folder = folder_with("[bridge]\ndataDir = 'kept'\n");
         let data = |arguments: &[&str], folder: &Path| run(arguments, folder).expect("runs").data;
-        assert_eq!(data(&["--test"], folder.path()), Some(folder.path().join("kept/bridge")));
+        assert_eq!(data(&["--test"], folder.path()), Some(folder.path().join("kept")));
         let given = data(&["--test", "--data-dir", "/elsewhere"], folder.path());
-        assert_eq!(given, Some(PathBuf::from("/elsewhere/bridge")));
+        assert_eq!(given, Some(PathBuf::from("/elsewhere")));
         let empty = tempfile::tempdir().expect("temporary folder");
         assert_eq!(data(&["--test"], empty.path()), None);
     }

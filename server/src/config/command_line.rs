@@ -87,6 +87,10 @@ pub(super) struct CommandLine {
     #[arg(long, env = "COPILOT_PORTAL_ALLOW_COMMANDS")]
     pub(super) allow_commands: bool,
 
+    /// Start extensions in every folder [default: only where it was allowed]
+    #[arg(long, env = "COPILOT_PORTAL_ALLOW_EXTENSIONS")]
+    pub(super) allow_extensions: bool,
+
     /// How long simulated models wait before the first words of a block, in ms [default: 300]
     #[arg(long, value_name = "MS", env = "COPILOT_PORTAL_SIMULATED_FIRST_MS")]
     pub(super) simulated_first_ms: Option<u64>,
@@ -107,7 +111,7 @@ pub(super) struct CommandLine {
     #[arg(long, value_name = "DIR")]
     pub(super) workspace: Vec<PathBuf>,
 
-    /// Where the histories of workspaces are kept [default: copilot-portal where this system keeps
+    /// Where the portal keeps what it remembers, such as histories of workspaces [default: copilot-portal where this system keeps
     /// the state of programs, such as ~/.local/state; in test mode nowhere]
     #[arg(long, value_name = "DIR", env = "COPILOT_PORTAL_DATA_DIR")]
     pub(super) data_dir: Option<PathBuf>,

@@ -10,6 +10,7 @@ use wire::PermissionMode;
 
 use super::bridge::{AgentTable, BridgeTable, WorkspaceTable};
 use super::copilot::CopilotTable;
+use super::extensions::ExtensionsTable;
 use super::providers::ProviderTable;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
 
@@ -38,6 +39,7 @@ pub(super) struct ConfigFile {
     pub(super) agent: AgentTable,
     pub(super) bridge: BridgeTable,
     pub(super) workspaces: Vec<WorkspaceTable>,
+    pub(super) extensions: ExtensionsTable,
 }
 
 /// The file's shape.
@@ -53,6 +55,7 @@ struct Document {
     agent: AgentTable,
     bridge: BridgeTable,
     workspaces: Vec<WorkspaceTable>,
+    extensions: ExtensionsTable,
 }
 
 /// Whether tools may change things.
@@ -123,6 +126,7 @@ impl ConfigFile {
             agent,
             bridge,
             workspaces,
+            extensions,
         } = toml::from_str(&text).map_err(|error| ConfigError::File {
             file: path.clone(),
             line: error.span().map(|span| line_of(&text, &span)),
@@ -151,6 +155,7 @@ impl ConfigFile {
             agent,
             bridge,
             workspaces,
+            extensions,
         })
     }
 

@@ -132,7 +132,7 @@ pub(super) async fn poll_session_as(
 }
 
 /// An id that can't be one names no session.
-fn session_id(id: &str) -> Result<SessionId, SessionError> {
+pub(super) fn session_id(id: &str) -> Result<SessionId, SessionError> {
     id.parse().map_err(|_| SessionError::SessionNotFound)
 }
 

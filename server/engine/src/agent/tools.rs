@@ -4,9 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::RwLock;
 use serde_json::{Value, json};
 use wire::entry::JOB_TOOLS;
 use wire::{ToolError, ToolResult};
+
+use crate::permission;
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,19 +34,33 @@ pub trait ToolHandler: Send + Sync + 'static {
     }
 }
 
-/// Where a running tool reports its output.
+/// Where a running tool reports its output, and which call it is.
 #[derive(Clone)]
-pub struct ToolOutput(Arc<dyn Fn(&str) + Send + Sync>);
+pub struct ToolOutput {
+    report: Arc<dyn Fn(&str) + Send + Sync>,
+    call_id: Option<Arc<str>>,
+}
 
 impl ToolOutput {
     /// Reports to a function, which must not block.
     pub fn new(report: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(report))
+        Self { report: Arc::new(report), call_id: None }
+    }
+
+    /// The same, of a call that has an id.
+    #[must_use]
+    pub fn of_call(self, call_id: &str) -> Self {
+        Self { call_id: Some(call_id.into()), ..self }
     }
 
     /// Reports what is new.
     pub fn emit(&self, delta: &str) {
-        (self.0)(delta);
+        (self.report)(delta);
+    }
+
+    /// The call, as its start was reported.
+    pub fn call_id(&self) -> Option<&str> {
+        self.call_id.as_deref()
     }
 }
 
@@ -84,10 +101,37 @@ impl fmt::Debug for Tool {
 #[error("there is already a tool of that name: `{0}`")]
 pub struct DuplicateTool(pub String);
 
-/// The tools of a session, in the order in which they were added.
-#[derive(Clone, Debug, Default)]
+/// Is consulted about every call of a tool: before it, and about what came of it.
+#[async_trait]
+pub trait ToolHooks: Send + Sync + 'static {
+    /// May change the arguments, or refuse the call.
+    async fn before(&self, name: &str, arguments: Value) -> Result<Consent, ToolError>;
+
+    /// May change the outcome. `consent` is what was said before the call.
+    async fn after(
+        &self,
+        name: &str,
+        consent: Consent,
+        outcome: Result<ToolResult, ToolError>,
+    ) -> Result<ToolResult, ToolError>;
+}
+
+/// A call that may go on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Consent {
+    /// What the tool is called with.
+    pub arguments: Value,
+    /// Whether the tool need not ask for permission any more.
+    pub is_approved: bool,
+    /// What the model is to read besides the tool's result.
+    pub context: Option<String>,
+}
+
+/// The tools of a session, in the order in which they were added. They may change while it runs.
+#[derive(Default)]
 pub struct ToolSet {
-    tools: Vec<Tool>,
+    tools: RwLock<Vec<Arc<Tool>>>,
+    hooks: RwLock<Option<Arc<dyn ToolHooks>>>,
 }
 
 impl ToolSet {
@@ -99,41 +143,59 @@ impl ToolSet {
             "Report that the condition does not hold. The argument is the reason.",
             "Report that the task cannot be begun. The argument is the reason.",
         ];
-        let tools = JOB_TOOLS.iter().zip(purposes);
-        Self {
-            tools: tools
-                .map(|(name, purpose)| Tool {
-                    name: (*name).to_owned(),
-                    description: purpose.to_owned(),
-                    parameters: json!({
-                        "type": "object",
-                        "properties": { ARGUMENT: { "type": "string" } },
-                        "required": [ARGUMENT],
-                        "additionalProperties": false,
-                    }),
-                    handler: Arc::new(EchoArgument),
-                })
-                .collect(),
-        }
+        let tools = JOB_TOOLS.iter().zip(purposes).map(|(name, purpose)| {
+            Arc::new(Tool {
+                name: (*name).to_owned(),
+                description: purpose.to_owned(),
+                parameters: json!({
+                    "type": "object",
+                    "properties": { ARGUMENT: { "type": "string" } },
+                    "required": [ARGUMENT],
+                    "additionalProperties": false,
+                }),
+                handler: Arc::new(EchoArgument),
+            })
+        });
+        Self { tools: RwLock::new(tools.collect()), hooks: RwLock::default() }
     }
 
     /// Adds a tool.
-    pub fn add(&mut self, tool: Tool) -> Result<(), DuplicateTool> {
-        if self.get(&tool.name).is_some() {
-            return Err(DuplicateTool(tool.name));
+    pub fn add(&self, tool: Tool) -> Result<(), DuplicateTool> {
+        self.add_all(vec![tool])
+    }
+
+    /// Adds all of these tools, or none if one of their names is taken.
+    pub fn add_all(&self, new: Vec<Tool>) -> Result<(), DuplicateTool> {
+        let mut tools = self.tools.write();
+        let known = tools.len();
+        for tool in new {
+            if tools.iter().any(|other| other.name == tool.name) {
+                tools.truncate(known);
+                return Err(DuplicateTool(tool.name));
+            }
+            tools.push(Arc::new(tool));
         }
-        self.tools.push(tool);
         Ok(())
     }
 
-    /// The tool of that name.
-    pub fn get(&self, name: &str) -> Option<&Tool> {
-        self.tools.iter().find(|tool| tool.name == name)
+    /// Takes tools away. Calls that run go on.
+    pub fn remove(&self, names: &[String]) {
+        self.tools.write().retain(|tool| !names.contains(&tool.name));
     }
 
-    /// All tools.
-    pub fn iter(&self) -> impl Iterator<Item = &Tool> {
-        self.tools.iter()
+    /// The tool of that name.
+    pub fn get(&self, name: &str) -> Option<Arc<Tool>> {
+        self.tools.read().iter().find(|tool| tool.name == name).cloned()
+    }
+
+    /// All tools that there are now.
+    pub fn iter(&self) -> impl Iterator<Item = Arc<Tool>> {
+        self.tools.read().clone().into_iter()
+    }
+
+    /// Has every call from now on go through `hooks`, or through none.
+    pub fn set_hooks(&self, hooks: Option<Arc<dyn ToolHooks>>) {
+        *self.hooks.write() = hooks;
     }
 
     /// Calls a tool; one that does not exist fails as a tool does, for the model to read.
@@ -148,6 +210,24 @@ impl ToolSet {
         call: ToolCall,
         output: &ToolOutput,
     ) -> Result<ToolResult, ToolError> {
+        let hooks = self.hooks.read().clone();
+        let Some(hooks) = hooks else {
+            return self.carry_out(name, call, output).await;
+        };
+        let consent = hooks.before(name, call.arguments).await?;
+        let call = ToolCall { arguments: consent.arguments.clone() };
+        let work = self.carry_out(name, call, output);
+        let outcome =
+            if consent.is_approved { permission::approved(work).await } else { work.await };
+        hooks.after(name, consent, outcome).await
+    }
+
+    async fn carry_out(
+        &self,
+        name: &str,
+        call: ToolCall,
+        output: &ToolOutput,
+    ) -> Result<ToolResult, ToolError> {
         match self.get(name) {
             Some(tool) => tool.handler.call_with_output(call, output).await,
             None => Err(ToolError {
@@ -155,6 +235,12 @@ impl ToolSet {
                 code: Some("unknown_tool".to_owned()),
             }),
         }
+    }
+}
+
+impl fmt::Debug for ToolSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
     }
 }
 
@@ -212,8 +298,15 @@ mod tests {
 
     #[test]
     fn names_are_unique() {
-        let mut tools = ToolSet::with_job_tools();
-        let twice = tools.get(JOB_BOOLEAN_TRUE).expect("registered").clone();
-        assert_eq!(tools.add(twice), Err(DuplicateTool(JOB_BOOLEAN_TRUE.to_owned())));
+        let tools = ToolSet::with_job_tools();
+        let twice = Tool::clone(&tools.get(JOB_BOOLEAN_TRUE).expect("registered"));
+        let error = Err(DuplicateTool(JOB_BOOLEAN_TRUE.to_owned()));
+        assert_eq!(tools.add(twice.clone()), error);
+        let new = Tool { name: "new".to_owned(), ..twice.clone() };
+        assert_eq!(tools.add_all(vec![new.clone(), twice]), error);
+        assert!(tools.get("new").is_none(), "all or none");
+        tools.add(new).expect("a new name");
+        tools.remove(&["new".to_owned()]);
+        assert_eq!(tools.iter().count(), 4);
     }
 }

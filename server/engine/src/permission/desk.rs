@@ -13,7 +13,7 @@ use wire::{
     PermissionOutcome, PermissionRequest,
 };
 
-use super::{DENY_ALL, Denied, PermissionHandler};
+use super::{DENY_ALL, Denied, PermissionHandler, is_approved};
 
 /// What happens at a desk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,7 +159,9 @@ impl PermissionDesk {
         match state.mode {
             PermissionMode::ApproveAll => return Err(Ok(())),
             PermissionMode::Deny => return Err(Err(Denied { reason: DENY_ALL.to_owned() })),
-            PermissionMode::Ask if state.always.contains(&request.kind) => return Err(Ok(())),
+            PermissionMode::Ask if is_approved() || state.always.contains(&request.kind) => {
+                return Err(Ok(()));
+            }
             PermissionMode::Ask => {}
         }
         let number = state.asked;

@@ -11,6 +11,7 @@ use super::queue::{Queue, QueuedPrompt};
 use super::stream::Stream;
 use super::{TurnEnd, TurnOutcome};
 use crate::agent::{AgentError, AgentSession};
+use crate::extension::{ErrorHandling, SessionExtensions};
 use crate::permission::PermissionDesk;
 
 /// How long an agent may take to notice an abort, and to free itself. Then it is dropped.
@@ -23,6 +24,7 @@ const CRASHED: &str = "the session crashed";
 pub(super) struct Conversation {
     // Dropped before `end` says that everything has happened.
     pub(super) agent: Box<dyn AgentSession>,
+    pub(super) extensions: Arc<SessionExtensions>,
     pub(super) end: EndOfSession,
 }
 
@@ -47,6 +49,9 @@ pub(super) struct EndOfSession {
 impl Conversation {
     /// Runs until the session is stopped or dies.
     pub(super) async fn run(mut self) {
+        // Prompts wait for the tools that extensions add.
+        let stop = self.end.stop.clone();
+        stop.run_until_cancelled(self.extensions.start()).await;
         loop {
             let prompt = tokio::select! {
                 biased;
@@ -66,9 +71,13 @@ impl Conversation {
                 break;
             }
         }
-        // Readers and waiters learn it at once, the agent may take its time.
+        let crash = self.end.crash.clone();
+        // Readers and waiters learn it at once, agent and extensions may take their time.
         self.end.conclude();
-        if timeout(GRACE, self.agent.stop()).await.is_err() {
+        let reason = if crash.is_some() { "error" } else { "user_exit" };
+        let extensions = self.extensions.end(reason, crash.as_deref());
+        let (stopped, ()) = tokio::join!(timeout(GRACE, self.agent.stop()), extensions);
+        if stopped.is_err() {
             tracing::warn!("an agent did not stop in time");
         }
     }
@@ -76,7 +85,7 @@ impl Conversation {
     async fn run_prompt(&self, prompt: &QueuedPrompt) -> TurnOutcome {
         let stream = &self.end.stream;
         stream.begin(&prompt.text, prompt.author);
-        let result = self.run_turn(prompt).await;
+        let result = self.run_turns(prompt).await;
         // Some agents ask from elsewhere than their turn. Nobody waits for the answer now.
         self.end.desk.withdraw_all();
         let reason = match result {
@@ -99,7 +108,30 @@ impl Conversation {
         TurnOutcome { tools: finished.tools, usage: finished.usage, ended }
     }
 
-    async fn run_turn(&self, prompt: &QueuedPrompt) -> Result<(), AgentError> {
+    /// One turn, and what extensions make of its prompt and of its failure.
+    async fn run_turns(&self, prompt: &QueuedPrompt) -> Result<(), AgentError> {
+        let submitted = self.extensions.submit(&prompt.text);
+        let changed = prompt.abort.run_until_cancelled(submitted).await.flatten();
+        let text = changed.as_deref().unwrap_or(&prompt.text);
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let result = self.run_turn(text, prompt).await;
+            let (Err(AgentError::Failed(message) | AgentError::Unavailable(message)), false) =
+                (&result, prompt.abort.is_cancelled())
+            else {
+                return result;
+            };
+            let asked = self.extensions.error_occurred(message, attempt);
+            match prompt.abort.run_until_cancelled(asked).await.unwrap_or_default() {
+                ErrorHandling::Retry => {}
+                ErrorHandling::Skip => return Ok(()),
+                ErrorHandling::Abort => return result,
+            }
+        }
+    }
+
+    async fn run_turn(&self, text: &str, prompt: &QueuedPrompt) -> Result<(), AgentError> {
         if prompt.abort.is_cancelled() {
             return Ok(());
         }
@@ -109,7 +141,7 @@ impl Conversation {
         };
         tokio::select! {
             biased;
-            result = self.agent.run_turn(&prompt.text, &prompt.abort) => result,
+            result = self.agent.run_turn(text, &prompt.abort) => result,
             message = self.end.stream.crash() => Err(AgentError::Crashed(message)),
             () = overdue => {
                 tracing::warn!("an agent did not abort in time");

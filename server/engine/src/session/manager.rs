@@ -5,19 +5,27 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use wire::{Models, PermissionDecision, PermissionId, PermissionMode, SessionId, SessionResponse};
+use wire::{
+    Extensions, Models, PermissionDecision, PermissionId, PermissionMode, SessionId,
+    SessionResponse,
+};
 
 use super::conversation::{Conversation, EndOfSession};
+use super::outlet::Port;
 use super::queue::{Author, PendingTurn, Queue};
 use super::stream::Stream;
 use super::{SessionError, SessionSummary, StartError};
 use crate::agent::{AgentEvents, AgentSettings, Catalog, ToolSet};
+use crate::extension::{
+    ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
+};
 use crate::lifecycle::Lifecycle;
 use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
-use crate::permission::PermissionDesk;
+use crate::permission::{PermissionDesk, PermissionHandler};
 use crate::tools::{CommandSettings, Workspace, WorkspaceSettings};
 
 /// The limits of sessions.
@@ -39,6 +47,8 @@ pub struct SessionSettings {
     pub allowed_roots: Vec<String>,
     /// Whether and how the tools of a session run commands.
     pub commands: CommandSettings,
+    /// Where extensions are, and which are started.
+    pub extensions: ExtensionSettings,
 }
 
 impl SessionSettings {
@@ -52,6 +62,7 @@ impl SessionSettings {
             permission_time_out: Duration::from_hours(1),
             allowed_roots: Vec::new(),
             commands: CommandSettings::default(),
+            extensions: ExtensionSettings::default(),
         }
     }
 }
@@ -66,6 +77,7 @@ pub struct SessionManager {
     places: Arc<Semaphore>,
     /// For agents that have tools for a folder of their own; the same in all of their sessions.
     job_tools: Arc<ToolSet>,
+    extensions: Arc<ExtensionHost>,
 }
 
 #[derive(Clone)]
@@ -74,6 +86,7 @@ struct Session {
     working_directory: PathBuf,
     queue: Arc<Queue>,
     desk: PermissionDesk,
+    extensions: Arc<SessionExtensions>,
     stop: CancellationToken,
     ended: CancellationToken,
 }
@@ -90,6 +103,7 @@ impl SessionManager {
             places: Arc::new(Semaphore::new(settings.max_sessions)),
             live: LiveRegistry::new(live, &lifecycle),
             sessions: Mutex::default(),
+            extensions: ExtensionHost::new(settings.extensions.clone(), lifecycle.clone()),
             job_tools: Arc::new(ToolSet::with_job_tools()),
             catalog,
             settings,
@@ -138,20 +152,26 @@ impl SessionManager {
             PermissionDesk::new(permissions, self.settings.permission_time_out, move |event| {
                 questions.permission(event);
             });
-        let tools = if found.backend.has_own_tools() {
+        let agent_runs_them = found.backend.has_own_tools();
+        let tools = if agent_runs_them {
             self.job_tools.clone()
         } else {
             self.workspace_tools(&working_directory, &desk).await?
         };
+        let folder = working_directory.clone();
+        let root = tokio::task::spawn_blocking(move || trusted_folder(&folder)).await;
+        let root = root.unwrap_or_else(|_| working_directory.clone());
+        let permissions: Arc<dyn PermissionHandler> = Arc::new(desk.clone());
         let reports = stream.clone();
         let agent = found
             .backend
             .start_session(AgentSettings {
                 model: found.model_id,
                 working_directory: working_directory.clone(),
-                tools,
+                tools: tools.clone(),
                 own_tools: true,
-                permissions: Arc::new(desk.clone()),
+                permissions: permissions.clone(),
+                extensions: self.extensions.is_trusted(&root),
                 events: AgentEvents::new(move |event| reports.report(event)),
             })
             .await
@@ -160,11 +180,24 @@ impl SessionManager {
         // No await from here on: either all of it happens or nothing.
         let id = SessionId::generate();
         let stop = self.lifecycle.token();
+        let queue = Arc::new(Queue::new(self.settings.max_queries, stop.clone()));
+        let parts = SessionParts {
+            id,
+            folder: working_directory.clone(),
+            root,
+            tools,
+            permissions,
+            port: Box::new(Port { stream: stream.clone(), queue: queue.clone() }),
+            agent_runs_them,
+        };
+        let extensions = SessionExtensions::new(self.extensions.clone(), parts);
+        stream.tell(&extensions);
         let session = Session {
             model: model_id.to_owned(),
             working_directory,
-            queue: Arc::new(Queue::new(self.settings.max_queries, stop.clone())),
+            queue,
             desk,
+            extensions,
             stop,
             ended: CancellationToken::new(),
         };
@@ -173,6 +206,7 @@ impl SessionManager {
         let manager = Arc::downgrade(self);
         let conversation = Conversation {
             agent,
+            extensions: session.extensions,
             end: EndOfSession {
                 stream,
                 queue: session.queue,
@@ -258,6 +292,48 @@ impl SessionManager {
     /// How tools that ask are dealt with if nobody says otherwise.
     pub fn default_permissions(&self) -> PermissionMode {
         self.settings.permissions
+    }
+
+    /// How the extensions of a session stand.
+    pub async fn extensions(&self, id: SessionId) -> Result<Extensions, SessionError> {
+        Ok(self.find(id)?.extensions.list().await)
+    }
+
+    /// Stops the extensions of a session, looks for them again, and starts them.
+    ///
+    /// Cancel safe: it is done even if nobody waits.
+    pub async fn reload_extensions(&self, id: SessionId) -> Result<Extensions, SessionError> {
+        let extensions = self.find(id)?.extensions;
+        let work = Arc::clone(&extensions);
+        let _ = self.lifecycle.spawn(async move { work.reload().await }).await;
+        Ok(extensions.list().await)
+    }
+
+    /// Decides whether extensions are started in the folder of a session, now and later. They are
+    /// started in this session, or stopped in all of that folder.
+    ///
+    /// Cancel safe: it is done even if nobody waits.
+    pub async fn trust_extensions(
+        &self,
+        id: SessionId,
+        is_trusted: bool,
+    ) -> Result<Extensions, SessionError> {
+        let extensions = self.find(id)?.extensions;
+        let others: Vec<_> = {
+            let sessions = self.sessions.lock();
+            let others = sessions.values().map(|session| session.extensions.clone());
+            let is_other = |other: &Arc<SessionExtensions>| {
+                !is_trusted && other.root() == extensions.root() && !Arc::ptr_eq(other, &extensions)
+            };
+            others.filter(is_other).collect()
+        };
+        let work = Arc::clone(&extensions);
+        let decided = async move {
+            work.decide(is_trusted).await;
+            join_all(others.iter().map(|other| other.reload())).await;
+        };
+        let _ = self.lifecycle.spawn(decided).await;
+        Ok(extensions.list().await)
     }
 
     /// Ends the running turn and keeps the session. Prompts that wait have their turns.

@@ -14,6 +14,7 @@ use super::{SessionError, TurnEnd, TurnOutcome};
 pub(super) enum Author {
     User,
     Engine,
+    Extension,
 }
 
 /// A prompt on its way to the agent.

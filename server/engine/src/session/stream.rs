@@ -11,17 +11,19 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use wire::{SessionResponse, ToolError, Usage};
+use wire::{LogLevel, SessionResponse, ToolError, Usage};
 
 use super::CalledTool;
+use super::outlet::Outlet;
 use super::queue::Author;
 use crate::agent::{AgentEvent, TextKind};
+use crate::extension::SessionExtensions;
 use crate::live::LiveLog;
 use crate::permission::PermissionEvent;
 
 /// The one way into a session's log.
 pub(super) struct Stream {
-    log: Arc<LiveLog<SessionResponse>>,
+    log: Outlet,
     state: Mutex<State>,
     /// Cancelled when the agent reports its own death.
     crashed: CancellationToken,
@@ -70,7 +72,7 @@ pub(super) struct Finished {
 
 impl Stream {
     pub(super) fn new(log: Arc<LiveLog<SessionResponse>>) -> Self {
-        Self { log, state: Mutex::default(), crashed: CancellationToken::new() }
+        Self { log: Outlet::new(log), state: Mutex::default(), crashed: CancellationToken::new() }
     }
 
     /// A prompt's turn begins.
@@ -86,7 +88,7 @@ impl Stream {
         let prompt = prompt.to_owned();
         self.log.push(&match author {
             Author::User => SessionResponse::UserPrompt { prompt },
-            Author::Engine => SessionResponse::GeneratedUserPrompt { prompt },
+            Author::Engine | Author::Extension => SessionResponse::GeneratedUserPrompt { prompt },
         });
     }
 
@@ -118,6 +120,23 @@ impl Stream {
     /// Something went wrong outside the agent's own reports.
     pub(super) fn error(&self, message: &str) {
         self.log.push(&SessionResponse::Error { message: message.to_owned() });
+    }
+
+    /// An extension has something to say.
+    pub(super) fn extension_log(
+        &self,
+        extension: &str,
+        level: LogLevel,
+        message: String,
+        ephemeral: bool,
+    ) {
+        let extension = extension.to_owned();
+        self.log.push(&SessionResponse::ExtensionLog { extension, level, message, ephemeral });
+    }
+
+    /// From now on, extensions are told what readers are told.
+    pub(super) fn tell(&self, extensions: &Arc<SessionExtensions>) {
+        self.log.tell(extensions);
     }
 
     /// A tool asks, or its question is answered.
@@ -189,6 +208,14 @@ impl Stream {
             AgentEvent::Usage { model, usage } => {
                 state.usage += usage;
                 self.log.push(&SessionResponse::Usage { model, usage });
+            }
+            AgentEvent::ExtensionLog { extension, level, message, ephemeral } => {
+                self.extension_log(&extension, level, message, ephemeral);
+            }
+            AgentEvent::ExtensionStates(states) => {
+                if let Some(extensions) = self.log.extensions() {
+                    extensions.set_reported(states);
+                }
             }
             AgentEvent::Error { message } => {
                 self.error(&message);

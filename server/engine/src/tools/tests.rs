@@ -97,7 +97,7 @@ impl<F: Fn() + Send + Sync + 'static> PermissionHandler for Asked<F> {
 #[test]
 fn a_session_has_all_tools_and_their_schemas_fit_together() {
     let fixture = Fixture::new();
-    let names: Vec<&str> = fixture.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let names: Vec<_> = fixture.tools.iter().map(|tool| tool.name.clone()).collect();
     let expected = [
         "listFiles",
         "readFiles",

@@ -65,8 +65,11 @@ impl Conversation {
         config.streaming = Some(true);
         config.include_sub_agent_streaming_events = Some(false);
         config.event_buffer_capacity = Some(EVENT_BUFFER);
+        // They are started by the CLI itself, which asks once whether it may.
+        config.request_extensions = Some(settings.extensions);
         config.permission_handler = Some(Arc::new(Asker {
             handler: settings.permissions,
+            extensions: settings.extensions,
             working_directory: settings.working_directory.clone(),
             turns: turns.clone(),
         }));

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use github_copilot_sdk::types::SessionEvent;
 use serde_json::Value;
-use wire::{ToolError, ToolResult, Usage};
+use wire::{ExtensionInfo, ExtensionSource, ExtensionState, ToolError, ToolResult, Usage};
 
 use crate::agent::{AgentEvent, TextKind};
 
@@ -109,6 +109,7 @@ impl Reader {
                 }
             }
             "assistant.message" => self.complete_message(data, emit),
+            "session.extensions_loaded" => emit_extensions(data, emit),
             "session.error" => self.fail(event, emit),
             "user.message" => {
                 let message_id = text(data, "messageId").map(str::to_owned);
@@ -290,6 +291,32 @@ fn failure(data: &Value) -> String {
         Some(status) if !message.contains(&status.to_string()) => format!("{message} ({status})"),
         _ => message.to_owned(),
     }
+}
+
+/// How the extensions stand that the CLI runs.
+fn emit_extensions(data: &Value, emit: &mut dyn FnMut(AgentEvent)) {
+    let extensions = data.get("extensions").and_then(Value::as_array).into_iter().flatten();
+    let states = extensions.filter_map(|extension| {
+        Some(ExtensionInfo {
+            name: text(extension, "name")?.to_owned(),
+            source: match text(extension, "source") {
+                Some("project") => ExtensionSource::Project,
+                _ => ExtensionSource::User,
+            },
+            path: String::new(),
+            state: match text(extension, "status") {
+                Some("running") => ExtensionState::Running,
+                Some("starting") => ExtensionState::Starting,
+                Some("failed") => ExtensionState::Failed,
+                _ => ExtensionState::Stopped,
+            },
+            reason: None,
+            tools: Vec::new(),
+            hooks: false,
+            log: Vec::new(),
+        })
+    });
+    emit(AgentEvent::ExtensionStates(states.collect()));
 }
 
 fn emit_usage(data: &Value, emit: &mut dyn FnMut(AgentEvent)) {

@@ -20,6 +20,8 @@ const LONGEST_TITLE: usize = 80;
 /// Asks the portal's handler for the CLI.
 pub(super) struct Asker {
     pub(super) handler: Arc<dyn PermissionHandler>,
+    /// Whether extensions are trusted in the folder. It has been decided before.
+    pub(super) extensions: bool,
     pub(super) working_directory: std::path::PathBuf,
     pub(super) turns: Arc<Turns>,
 }
@@ -32,6 +34,13 @@ impl SdkHandler for Asker {
         _request_id: RequestId,
         data: PermissionRequestData,
     ) -> PermissionResult {
+        if is_about_extensions(&data) {
+            return if self.extensions {
+                PermissionResult::approve_once()
+            } else {
+                PermissionResult::reject("extensions are not trusted in this folder".to_owned())
+            };
+        }
         let request = question(&data, &self.working_directory);
         // A question of a turn that has been aborted is withdrawn.
         let over = self.turns.over();
@@ -41,6 +50,12 @@ impl SdkHandler for Asker {
             None => PermissionResult::reject("the turn was aborted".to_owned()),
         }
     }
+}
+
+/// Whether it is about starting extensions at all, and not about what one of them does.
+fn is_about_extensions(data: &PermissionRequestData) -> bool {
+    let nested = data.extra.get("permissionRequest").unwrap_or(&data.extra);
+    nested.get("kind").and_then(Value::as_str) == Some("extension-permission-access")
 }
 
 /// What the CLI asks, for people.

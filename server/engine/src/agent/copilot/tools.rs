@@ -36,7 +36,7 @@ pub(super) fn register(
             turns: turns.clone(),
         })))
     };
-    tools.iter().map(tool).collect()
+    tools.iter().map(|one| tool(&one)).collect()
 }
 
 struct Bridge {

@@ -28,23 +28,13 @@ pub(super) struct Conversation {
     pub(super) client: Arc<Client>,
     pub(super) model: ProviderModel,
     pub(super) settings: AgentSettings,
-    /// As the provider takes them: they never change.
-    tools: Vec<Value>,
     pub(super) history: Mutex<History>,
     rounds: AtomicU32,
 }
 
 impl Conversation {
     pub(super) fn new(client: Arc<Client>, model: ProviderModel, settings: AgentSettings) -> Self {
-        let tools = settings.tools.iter().map(|tool| {
-            json!({ "type": "function", "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-            } })
-        });
         Self {
-            tools: tools.collect(),
             history: Mutex::new(History::new(&settings.working_directory)),
             rounds: AtomicU32::new(0),
             client,
@@ -127,9 +117,18 @@ impl Conversation {
     pub(super) fn request(&self) -> Value {
         let messages = self.history.lock().to_json();
         let mut request = json!({ "model": self.model.id, "messages": messages, "stream": true });
+        // Those that there are now: they may change within a prompt.
+        let tools = self.settings.tools.iter().map(|tool| {
+            json!({ "type": "function", "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+            } })
+        });
+        let tools: Vec<_> = tools.collect();
         // An empty list is refused by some.
-        if !self.tools.is_empty() {
-            request["tools"] = json!(self.tools);
+        if !tools.is_empty() {
+            request["tools"] = Value::Array(tools);
         }
         request
     }

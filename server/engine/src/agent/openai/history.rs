@@ -50,8 +50,11 @@ impl History {
         Self { system, messages: Vec::new() }
     }
 
-    /// Adds a prompt and returns where it is.
+    /// Adds a prompt and returns where it is. One that was not answered and is asked again is one.
     pub(super) fn ask(&mut self, prompt: &str) -> usize {
+        if matches!(self.messages.last(), Some(Message::User(last)) if last == prompt) {
+            return self.messages.len() - 1;
+        }
         self.messages.push(Message::User(prompt.to_owned()));
         self.messages.len() - 1
     }

@@ -151,7 +151,7 @@ impl ToolHandler for Sleepy {
 }
 
 fn sleepy_tools() -> ToolSet {
-    let mut tools = ToolSet::with_job_tools();
+    let tools = ToolSet::with_job_tools();
     tools
         .add(Tool {
             name: "sleepy".to_owned(),

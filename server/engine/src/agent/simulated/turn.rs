@@ -143,7 +143,7 @@ impl<'a> Turn<'a> {
     async fn use_tool(&mut self, name: &str, argument: &Argument) {
         self.blocks += 1;
         let call_id = format!("call-{}-{}", self.number, self.blocks);
-        let arguments = to_arguments(self.settings.tools.get(name), argument);
+        let arguments = to_arguments(self.settings.tools.get(name).as_deref(), argument);
         self.emit(AgentEvent::ToolStart {
             call_id: call_id.clone(),
             parent_call_id: None,

@@ -39,6 +39,11 @@ fn short(event: &AgentEvent) -> String {
             format!("!{call_id}:{}", error.message)
         }
         AgentEvent::Usage { model, usage } => format!("{model}:{}", usage.input_tokens),
+        AgentEvent::ExtensionLog { extension, message, .. } => format!("{extension}:{message}"),
+        AgentEvent::ExtensionStates(states) => {
+            let states = states.iter().map(|info| format!("{}={}", info.name, info.state));
+            states.collect::<Vec<_>>().join(",")
+        }
         AgentEvent::Error { message } => format!("error:{message}"),
         AgentEvent::Crashed { message } => format!("crashed:{message}"),
     }
@@ -200,4 +205,15 @@ fn the_cost_is_what_github_says() {
         cost
     };
     assert_eq!((usage(false), usage(true)), (Some(1.5), None));
+}
+
+#[test]
+fn extensions_that_the_cli_runs_are_told() {
+    let extensions = json!({ "extensions": [
+        { "id": "project:a", "name": "a", "source": "project", "status": "running" },
+        { "id": "user:b", "name": "b", "source": "user", "status": "failed" },
+        { "id": "user:c", "name": "c", "source": "user", "status": "disabled" },
+    ] });
+    let told = read(&mut Reader::default(), &[("session.extensions_loaded", extensions)]);
+    assert_eq!(told, ["a=running,b=failed,c=stopped"]);
 }

@@ -87,7 +87,7 @@ impl ToolHandler for Patient {
 #[tokio::test]
 async fn while_tools_run_every_call_still_gets_a_result() {
     let running = Arc::new(Notify::new());
-    let mut tools = ToolSet::default();
+    let tools = ToolSet::default();
     let handler = Arc::new(Patient { running: running.clone() });
     let parameters = json!({ "type": "object" });
     let (name, description) = ("patient".to_owned(), String::new());

@@ -86,7 +86,7 @@ impl ToolHandler for Together {
 
 #[tokio::test]
 async fn calls_of_one_answer_run_together_and_are_answered_in_order() {
-    let mut tools = ToolSet::default();
+    let tools = ToolSet::default();
     tools
         .add(Tool {
             name: "together".to_owned(),

@@ -1,0 +1,103 @@
+//! Which extensions there are: direct subfolders with a file `extension.mjs`.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use wire::ExtensionSource;
+
+/// Below the root of a repository.
+const PROJECT_FOLDER: &str = ".github/extensions";
+/// The one file that is looked for.
+pub(super) const ENTRY: &str = "extension.mjs";
+/// The most extensions that one place may have; the rest is not looked at.
+const MOST: usize = 64;
+
+/// An extension that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) name: String,
+    pub(super) source: ExtensionSource,
+    /// Its `extension.mjs`.
+    pub(super) path: PathBuf,
+    /// One of the project has the same name.
+    pub(super) is_shadowed: bool,
+}
+
+/// Where extensions of a source are.
+pub(super) fn folder_of(
+    source: ExtensionSource,
+    root: &Path,
+    user_folder: Option<&Path>,
+) -> Option<PathBuf> {
+    match source {
+        ExtensionSource::Project => Some(root.join(PROJECT_FOLDER)),
+        ExtensionSource::User => user_folder.map(Path::to_owned),
+    }
+}
+
+/// The extensions for a repository, by name; of two with one name, the project's comes first and
+/// shadows the other. Blocks.
+pub(super) fn discover(root: &Path, user_folder: Option<&Path>) -> Vec<Found> {
+    let mut all = Vec::new();
+    let mut names = HashSet::new();
+    for source in [ExtensionSource::Project, ExtensionSource::User] {
+        let Some(folder) = folder_of(source, root, user_folder) else { continue };
+        for (name, path) in scan(&folder) {
+            let is_shadowed = !names.insert(name.clone());
+            all.push(Found { name, source, path, is_shadowed });
+        }
+    }
+    // Stable: the project's stay in front.
+    all.sort_by(|one, other| one.name.cmp(&other.name));
+    all
+}
+
+fn scan(folder: &Path) -> Vec<(String, PathBuf)> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<_> = entries
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let path = entry.path().join(ENTRY);
+            path.is_file().then_some((name, path))
+        })
+        .collect();
+    found.sort();
+    if found.len() > MOST {
+        tracing::warn!(folder = %folder.display(), "only the first {MOST} extensions are used");
+        found.truncate(MOST);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extension(folder: &Path, name: &str) {
+        let folder = folder.join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join(ENTRY), "").expect("a file");
+    }
+
+    #[test]
+    fn direct_subfolders_with_the_file_are_found_by_name() {
+        let root = tempfile::tempdir().expect("a folder");
+        let user = tempfile::tempdir().expect("a folder");
+        let project = root.path().join(PROJECT_FOLDER);
+        extension(&project, "b");
+        extension(&project, "a");
+        extension(&project, "deep/inside");
+        std::fs::create_dir(project.join("empty")).expect("a folder");
+        std::fs::write(project.join(ENTRY), "").expect("a file");
+        extension(user.path(), "b");
+        extension(user.path(), "c");
+        let found = discover(root.path(), Some(user.path()));
+        let found: Vec<_> =
+            found.iter().map(|found| (&*found.name, found.source, found.is_shadowed)).collect();
+        use ExtensionSource::{Project, User};
+        let expected =
+            [("a", Project, false), ("b", Project, false), ("b", User, true), ("c", User, false)];
+        assert_eq!(found, expected);
+        assert_eq!(discover(&root.path().join("nowhere"), None), []);
+    }
+}

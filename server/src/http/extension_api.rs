@@ -1,0 +1,57 @@
+//! The API of a session's extensions. Handlers parse, call the manager, and serialise.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use engine::session::SessionError;
+use wire::{ErrorName, ExtensionTrust, Extensions};
+
+use super::session_api::session_id;
+use super::text::Text;
+use super::{AppState, error};
+
+/// `copilot/session/{id}/extensions`
+pub(super) async fn list_extensions(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+) -> Response {
+    match session_id(&id) {
+        Ok(id) => listed(state.sessions.extensions(id).await),
+        Err(error) => listed(Err(error)),
+    }
+}
+
+/// `copilot/session/{id}/extensions/reload`
+pub(super) async fn reload_extensions(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+) -> Response {
+    match session_id(&id) {
+        Ok(id) => listed(state.sessions.reload_extensions(id).await),
+        Err(error) => listed(Err(error)),
+    }
+}
+
+/// `copilot/session/{id}/extensions/trust`, the decision in the body
+pub(super) async fn trust_extensions(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+    Text(decision): Text,
+) -> Response {
+    let id = match session_id(&id) {
+        Ok(id) => id,
+        Err(error) => return listed(Err(error)),
+    };
+    let Ok(decision) = decision.trim().parse::<ExtensionTrust>() else {
+        let message = "the body must be allow or forbid".to_owned();
+        return error::said_no(ErrorName::InvalidExtensionTrust, Some(message));
+    };
+    listed(state.sessions.trust_extensions(id, decision == ExtensionTrust::Allow).await)
+}
+
+fn listed(result: Result<Extensions, SessionError>) -> Response {
+    match result {
+        Ok(extensions) => Json(extensions).into_response(),
+        Err(error) => error::said_no(error.name(), None),
+    }
+}

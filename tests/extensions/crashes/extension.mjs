@@ -1,0 +1,2 @@
+// Ends before it joins.
+throw new TypeError("no way to start");

@@ -1,0 +1,2 @@
+// Never joins.
+setInterval(() => {}, 1000);
