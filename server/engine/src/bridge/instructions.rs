@@ -3,6 +3,7 @@
 //! Everything that is not the person's own text stands between the tags of a context.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use serde_json::Value;
 use wire::bridge::Role;
@@ -27,11 +28,7 @@ pub(super) fn prompt(before: &[(Role, String)], text: &str) -> String {
 }
 
 /// The beginning of an agent's conversation.
-pub(super) fn goal<'a>(
-    goal: &str,
-    tools: impl IntoIterator<Item = &'a Tool>,
-    max_steps: u32,
-) -> String {
+pub(super) fn goal(goal: &str, tools: &[Arc<Tool>], max_steps: u32) -> String {
     let mut rules = format!(
         "<context>
 You are an agent that works in a folder, the workspace, towards a goal that stands below. You work \

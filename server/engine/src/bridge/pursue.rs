@@ -1,6 +1,7 @@
 //! The agent's loop: a step of the model, its actions, their results, and the next step.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use serde_json::Value;
 use wire::bridge::RunEnd;
@@ -9,7 +10,7 @@ use wire::{ToolError, ToolResult};
 use super::instructions;
 use super::step::{self, Action, Step};
 use super::talk::Talk;
-use crate::agent::{ToolCall, ToolSet};
+use crate::agent::{Tool, ToolCall, ToolSet};
 
 /// How often a model that wrote no step is asked again.
 const MAX_CORRECTIONS: u32 = 2;
@@ -38,8 +39,9 @@ impl<Tell: Fn(&str), Begin: Fn(&str)> Pursuit<'_, Tell, Begin> {
     pub(super) async fn run(&self, goal: &str) -> Result<RunEnd, String> {
         let max_steps = self.max_steps;
         // A model is not told of what it may not use.
-        let offered = self.tools.iter().filter(|tool| self.commands || tool.name != RUN_COMMAND);
-        let mut prompt = instructions::goal(goal, offered, max_steps);
+        let is_offered = |tool: &Arc<Tool>| self.commands || tool.name != RUN_COMMAND;
+        let offered: Vec<_> = self.tools.iter().filter(is_offered).collect();
+        let mut prompt = instructions::goal(goal, &offered, max_steps);
         for number in 1..=max_steps {
             (self.tell)(&format!("### Step {number}/{max_steps}\n\n"));
             let (actions, commentary) = match self.next_step(prompt).await? {

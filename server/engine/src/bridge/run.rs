@@ -180,10 +180,9 @@ impl Run {
             secrets: self.rules.secrets.clone(),
         };
         let settings = WorkspaceSettings { workspace, permissions: Arc::new(desk), commands };
-        let mut tools = ToolSet::default();
-        for tool in workspace_tools(settings) {
-            tools.add(tool).expect("the tools of a workspace have different names");
-        }
+        let tools = ToolSet::default();
+        let added = tools.add_all(workspace_tools(settings));
+        added.expect("the tools of a workspace have different names");
         tools
     }
 
