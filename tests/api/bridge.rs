@@ -83,7 +83,7 @@ async fn messages_that_make_no_sense_are_refused() {
         (json!({ "text": "x", "mode": "agent", "maxSteps": 0 }), "StepsOutOfRange"),
         (json!({ "text": 5 }), "UnreadableRequest"),
         (json!({ "text": "x", "maxSteps": -1 }), "UnreadableRequest"),
-        (json!([]), "UnreadableRequest"),
+        (json!([]), "TextMissing"),
     ] {
         let reply = app.post_json("/message", &body).await;
         assert_eq!(reply.refusal(), (400, error.into()), "{body}");
