@@ -226,11 +226,6 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
     let copilot = copilot::settle(&line, &file, working_directory, test, &secret_variables)?;
     let bridge = bridge::settle(&line, &file, working_directory)?;
     let data = bridge::settle_data(&line, &file, working_directory, test);
-
-    let test_folder = match line.test_folder.or(file.test_folder) {
-        Some(folder) => working_directory.join(folder),
-        None => working_directory.join("tests"),
-    };
     let extensions = extensions::settle(
         &file,
         line.allow_extensions,
@@ -239,6 +234,11 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
         data.as_deref(),
         working_directory,
     )?;
+
+    let test_folder = match line.test_folder.or(file.test_folder) {
+        Some(folder) => working_directory.join(folder),
+        None => working_directory.join("tests"),
+    };
     let entry = line.entry.or(file.entry).map(|entry| working_directory.join(entry));
     Ok(Settings {
         host,
