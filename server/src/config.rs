@@ -6,9 +6,11 @@
 //!   portal.toml ──────────────► ConfigFile ──┘
 //! ```
 //!
-//! `main` reads it once; nothing else looks at arguments or environment. Every mistake becomes
+//! `main` reads it once, and `reload` what can change meanwhile; nothing else looks at arguments or
+//! environment. Every mistake becomes
 //! one line that names its place and the remedy.
 
+mod bridge;
 mod command_line;
 mod file;
 mod providers;
@@ -20,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use engine::agent::openai::ProviderSettings;
+use engine::bridge::BridgeSettings;
 use serde::Deserialize;
 use wire::PermissionMode;
 
@@ -94,6 +97,37 @@ pub struct Settings {
     pub allow_commands: bool,
     /// How log lines look.
     pub log_format: LogFormat,
+    /// Workspaces, and what agents may do there.
+    pub bridge: BridgeSettings,
+    /// Where the histories of workspaces are kept, if they are.
+    pub data: Option<PathBuf>,
+    /// Where all this was read.
+    pub origin: Origin,
+}
+
+/// Where settings were read, to read them again.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    arguments: Vec<OsString>,
+    working_directory: PathBuf,
+    config: Option<PathBuf>,
+}
+
+impl Origin {
+    /// The configuration file, which need not exist.
+    pub fn file(&self) -> PathBuf {
+        self.working_directory.join(self.config.as_deref().unwrap_or(Path::new(DEFAULT_FILE)))
+    }
+
+    /// The settings as they would be now.
+    pub fn read_again(&self) -> Result<Settings, ConfigError> {
+        match read(self.arguments.iter().cloned(), &self.working_directory)? {
+            Request::Run(settings) => Ok(*settings),
+            Request::Print(_) | Request::Validate(_) => {
+                unreachable!("the same arguments asked for a server before")
+            }
+        }
+    }
 }
 
 /// What the arguments ask for.
@@ -130,7 +164,8 @@ pub fn read(
     arguments: impl IntoIterator<Item = OsString>,
     working_directory: &Path,
 ) -> Result<Request, ConfigError> {
-    let line = match CommandLine::read(arguments)? {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let line = match CommandLine::read(arguments.iter().cloned())? {
         command_line::Read::Line(line) => *line,
         command_line::Read::Print(text) => return Ok(Request::Print(text)),
     };
@@ -141,14 +176,16 @@ pub fn read(
         None => {}
     }
     let file = ConfigFile::find(line.config.as_deref(), working_directory)?;
-    settle(line, file, working_directory).map(|settings| Request::Run(Box::new(settings)))
+    let origin = Origin {
+        working_directory: working_directory.to_owned(),
+        config: line.config.clone(),
+        arguments,
+    };
+    settle(line, file, origin).map(|settings| Request::Run(Box::new(settings)))
 }
 
-fn settle(
-    line: CommandLine,
-    file: ConfigFile,
-    working_directory: &Path,
-) -> Result<Settings, ConfigError> {
+fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Settings, ConfigError> {
+    let working_directory = &*origin.working_directory;
     let default_address =
         line.site_address.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT));
     let host = match (&line.host, &file.host) {
@@ -177,6 +214,9 @@ fn settle(
 
     let providers = providers::settle(&file, working_directory)?;
     let secret_variables = providers::secret_variables(&file);
+    let bridge = bridge::settle(&line, &file, working_directory)?;
+    let test = line.test || file.test;
+    let data = bridge::settle_data(&line, &file, working_directory, test);
 
     let test_folder = match line.test_folder.or(file.test_folder) {
         Some(folder) => working_directory.join(folder),
@@ -186,7 +226,7 @@ fn settle(
     Ok(Settings {
         host,
         port: line.port.or(file.port).unwrap_or(default_address.port()),
-        test: line.test || file.test,
+        test,
         test_folder,
         access_key,
         access_key_generated,
@@ -220,6 +260,9 @@ fn settle(
         allowed_roots: file.agent.allowed_roots,
         allow_commands: line.allow_commands || file.agent.allow_commands,
         log_format: line.log_format.or(file.log_format).unwrap_or_default(),
+        bridge,
+        data,
+        origin,
     })
 }
 
@@ -248,20 +291,20 @@ fn resolve(host: &str) -> Result<IpAddr, String> {
 mod tests {
     use super::*;
 
-    fn run(arguments: &[&str], folder: &Path) -> Result<Settings, ConfigError> {
+    pub(super) fn run(arguments: &[&str], folder: &Path) -> Result<Settings, ConfigError> {
         match read(arguments.iter().map(OsString::from), folder)? {
             Request::Run(settings) => Ok(*settings),
             other => panic!("asked for something else: {other:?}"),
         }
     }
 
-    fn folder_with(file: &str) -> tempfile::TempDir {
+    pub(super) fn folder_with(file: &str) -> tempfile::TempDir {
         let folder = tempfile::tempdir().expect("temporary folder");
         std::fs::write(folder.path().join(DEFAULT_FILE), file).expect("configuration file");
         folder
     }
 
-    fn message(arguments: &[&str], folder: &Path) -> String {
+    pub(super) fn message(arguments: &[&str], folder: &Path) -> String {
         run(arguments, folder).expect_err("must be refused").to_string()
     }
 

@@ -3,10 +3,14 @@
 //! ```text
 //!  socket ─► listener ─► guard (security, headers) ─► router ─┬─► /api/…  server_api …
 //!                                                             │         session_api, task_api, job_api, live
+//!                                                             ├─► /sessions, /message, /events …  bridge_api
 //!                                                             ├─► pages   (Leptos)
 //!                                                             └─► files   (site), else 404
 //! ```
 
+mod bridge_api;
+mod bridge_events;
+pub(crate) mod encoding;
 mod entry_api;
 mod error;
 mod guard;
@@ -31,6 +35,7 @@ use axum::extract::{DefaultBodyLimit, FromRef, Request};
 use axum::handler::Handler;
 use axum::response::Response;
 use axum::routing::{MethodRouter, any, get, post};
+use engine::bridge::Bridge;
 use engine::entry::EntryStore;
 use engine::job::JobManager;
 use engine::lifecycle::Lifecycle;
@@ -61,6 +66,8 @@ pub struct Parts {
     pub tasks: Arc<TaskManager>,
     /// All jobs.
     pub jobs: Arc<JobManager>,
+    /// Prompts and agent runs in workspace folders.
+    pub bridge: Arc<Bridge>,
     /// From where entries may be installed by request; `None` if they may not.
     pub test_folder: Option<PathBuf>,
     /// What `api/config` tells.
@@ -79,11 +86,12 @@ impl AppState {
         Self(Arc::new(parts))
     }
 
-    /// Ends all jobs, tasks and sessions, but does not wait for an agent that hangs.
+    /// Ends all runs, jobs, tasks and sessions, but does not wait for an agent that hangs.
     pub async fn stop_work(&self) {
         let stop = async {
             // In this order, or jobs would take the end of their tasks for failures, and tasks
             // would replace the sessions that end.
+            self.bridge.stop_all().await;
             self.jobs.stop_all().await;
             self.tasks.stop_all().await;
             self.sessions.stop_all().await;
@@ -196,6 +204,14 @@ fn routes(state: AppState) -> Router {
         .route("/api", any(error::unknown_api_endpoint))
         .route("/api/", any(error::unknown_api_endpoint))
         .route("/api/{*other}", any(error::unknown_api_endpoint))
+        .route("/sessions", get(bridge_api::list_sessions))
+        // An absolute path is an id, too, and has slashes.
+        .route("/sessions/{*id}", get(bridge_api::show_session))
+        .route("/message", post(bridge_api::send_message).layer(no_second_cap()))
+        .route("/events", get(bridge_events::follow).head(error::method_not_allowed))
+        .route("/approval", post(bridge_api::decide).layer(no_second_cap()))
+        .route("/cancel", post(bridge_api::cancel).layer(no_second_cap()))
+        .route("/clear", post(bridge_api::clear).layer(no_second_cap()))
         .route("/login", get(login::by_url).post(login::by_form).layer(no_second_cap()))
         .merge(pages::routes(&state))
         .method_not_allowed_fallback(error::method_not_allowed)

@@ -13,6 +13,7 @@ use std::time::Duration;
 use engine::agent::openai::OpenAi;
 use engine::agent::simulated::{Simulated, SimulatedSettings};
 use engine::agent::{AgentBackend, Catalog};
+use engine::bridge::Bridge;
 use engine::entry::{EntryStore, InstallError};
 use engine::job::{JobManager, JobSettings};
 use engine::lifecycle::Lifecycle;
@@ -26,6 +27,7 @@ use tokio::signal::unix;
 
 use crate::config::Settings;
 use crate::http::{self, AppState, Portal};
+use crate::reload;
 use crate::security::Policy;
 use crate::security::host::OwnNames;
 use crate::site::Site;
@@ -99,6 +101,13 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         permissions: settings.job_permissions,
         ..JobSettings::default()
     };
+    let bridge = Bridge::new(
+        settings.bridge.clone(),
+        settings.data.clone(),
+        sessions.catalog().clone(),
+        lifecycle.clone(),
+    );
+    reload::watch(settings.origin.clone(), bridge.clone(), &lifecycle);
     let state = AppState::new(http::Parts {
         lifecycle: lifecycle.clone(),
         policy: Policy {
@@ -117,6 +126,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         tasks,
         sessions,
         entries,
+        bridge,
         test_folder: settings.test.then(|| settings.test_folder.clone()),
         repo_root,
         site,

@@ -1,6 +1,10 @@
 //! API tests, one module a topic; all through the router of a whole server.
 
 mod access;
+mod bridge;
+mod bridge_agents;
+mod bridge_events;
+mod bridge_safety;
 mod entries;
 mod job_ends;
 mod job_rules;

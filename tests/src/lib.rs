@@ -4,6 +4,7 @@
 //! and their entries are in [`job`].
 
 mod alias;
+pub mod events;
 pub mod job;
 mod session;
 pub mod transcript;
@@ -16,6 +17,7 @@ use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
 use engine::agent::simulated::{Simulated, SimulatedSettings};
 use engine::agent::{AgentBackend, Catalog};
+use engine::bridge::{Bridge, BridgeSettings, WorkspaceFolder};
 use engine::entry::EntryStore;
 use engine::job::{JobManager, JobSettings};
 use engine::lifecycle::Lifecycle;
@@ -44,6 +46,7 @@ pub struct TestApp {
     sessions: Arc<SessionManager>,
     tasks: Arc<TaskManager>,
     jobs: Arc<JobManager>,
+    bridge: Arc<Bridge>,
     entries: Arc<EntryStore>,
     lifecycle: Lifecycle,
     /// What runs in a server without any session.
@@ -75,6 +78,8 @@ pub struct Options {
     pub further_models: &'static [&'static str],
     /// Where it was started.
     pub repo_root: &'static str,
+    /// The settings of the bridge, if it has other workspaces than the repository.
+    pub bridge: Option<BridgeSettings>,
     /// From where entries may be installed by request.
     pub test_folder: Option<PathBuf>,
 }
@@ -93,6 +98,7 @@ impl Default for Options {
             test_models: true,
             further_models: &[],
             repo_root: "/src/project",
+            bridge: None,
             test_folder: None,
         }
     }
@@ -134,6 +140,13 @@ impl TestApp {
             lifecycle.clone(),
         );
         let entries = EntryStore::new();
+        let usual = || BridgeSettings::new([WorkspaceFolder::new(options.repo_root)]);
+        let bridge = Bridge::new(
+            options.bridge.unwrap_or_else(usual),
+            None,
+            sessions.catalog().clone(),
+            lifecycle.clone(),
+        );
         let state = AppState::new(Parts {
             lifecycle: lifecycle.clone(),
             policy: Policy {
@@ -146,12 +159,13 @@ impl TestApp {
             entries: entries.clone(),
             tasks: tasks.clone(),
             jobs: jobs.clone(),
+            bridge: bridge.clone(),
             test_folder: options.test_folder,
             repo_root: Path::new(options.repo_root).to_path_buf(),
             site: Site::find().expect("a site folder, be it empty"),
         });
         let idle = lifecycle.running();
-        Self { portal: Portal::new(state), sessions, tasks, jobs, entries, lifecycle, idle }
+        Self { portal: Portal::new(state), sessions, tasks, jobs, bridge, entries, lifecycle, idle }
     }
 
     /// Installs an entry, as `--entry` does.
@@ -167,10 +181,16 @@ impl TestApp {
 
     /// Stops all sessions and the server, and asserts that nothing is left of them.
     pub async fn finish(&self) {
+        self.stop_runs().await;
         self.jobs.stop_all().await;
         self.tasks.stop_all().await;
         self.sessions.stop_all().await;
         self.assert_ends().await;
+    }
+
+    /// Stops what the bridge runs.
+    pub async fn stop_runs(&self) {
+        self.bridge.stop_all().await;
     }
 
     /// Asserts that a server whose sessions have ended leaves nothing running.
@@ -197,6 +217,11 @@ impl TestApp {
     /// `GET path` with further headers.
     pub async fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Reply {
         self.call("GET", path, headers, Body::empty()).await
+    }
+
+    /// `POST path` with JSON.
+    pub async fn post_json(&self, path: &str, body: &Value) -> Reply {
+        self.post(path, body.to_string()).await
     }
 
     /// `POST path` with a body.

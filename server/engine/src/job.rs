@@ -17,7 +17,7 @@
 //! - *Stop* ends the running tasks and starts no other; the job is canceled once nothing of it
 //!   runs.
 
-mod clock;
+pub(crate) mod clock;
 mod manager;
 pub mod places;
 pub mod plan;

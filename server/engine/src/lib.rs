@@ -2,6 +2,7 @@
 //!
 //! - [`live`]: the responses of a session, task or job, and those who read them.
 //! - [`agent`]: what runs a model, and the models that are always there.
+//! - [`bridge`]: prompts and agent runs in workspace folders, for plain HTTP clients.
 //! - [`entry`]: the tasks and jobs that the portal offers.
 //! - [`session`]: a conversation with an agent.
 //! - [`task`]: a prompt with conditions, in sessions of its own or a borrowed one.
@@ -12,6 +13,7 @@
 //! - [`workspace`]: which folder the portal works in.
 
 pub mod agent;
+pub mod bridge;
 pub mod entry;
 pub mod job;
 pub mod lifecycle;

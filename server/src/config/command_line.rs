@@ -95,6 +95,23 @@ pub(super) struct CommandLine {
     #[arg(long, value_name = "MS", env = "COPILOT_PORTAL_SIMULATED_DELTA_MS")]
     pub(super) simulated_delta_ms: Option<u64>,
 
+    /// A folder to work in by the bridge; repeatable [default: the repository]
+    #[arg(long, value_name = "DIR")]
+    pub(super) workspace: Vec<PathBuf>,
+
+    /// Where the histories of workspaces are kept [default: copilot-portal where this system keeps
+    /// the state of programs, such as ~/.local/state; in test mode nowhere]
+    #[arg(long, value_name = "DIR", env = "COPILOT_PORTAL_DATA_DIR")]
+    pub(super) data_dir: Option<PathBuf>,
+
+    /// How many steps an agent of the bridge has [default: 12]
+    #[arg(long, value_name = "N", env = "COPILOT_PORTAL_AGENT_MAX_STEPS")]
+    pub(super) agent_max_steps: Option<u32>,
+
+    /// Whether people are asked before an agent of the bridge changes something [default: true]
+    #[arg(long, value_name = "BOOL", env = "COPILOT_PORTAL_AGENT_REQUIRE_APPROVAL")]
+    pub(super) agent_require_approval: Option<bool>,
+
     /// The configuration file [default: portal.toml in the working directory, if it is there]
     #[arg(long, value_name = "FILE", env = "COPILOT_PORTAL_CONFIG")]
     pub(super) config: Option<PathBuf>,

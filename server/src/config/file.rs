@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::Spanned;
 use wire::PermissionMode;
 
+use super::bridge::{AgentTable, BridgeTable, WorkspaceTable};
 use super::providers::ProviderTable;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
 
@@ -33,6 +34,8 @@ pub(super) struct ConfigFile {
     pub(super) providers: Vec<ProviderTable>,
     pub(super) permissions: PermissionsTable,
     pub(super) agent: AgentTable,
+    pub(super) bridge: BridgeTable,
+    pub(super) workspaces: Vec<WorkspaceTable>,
 }
 
 /// The file's shape.
@@ -45,6 +48,8 @@ struct Document {
     providers: Vec<ProviderTable>,
     permissions: PermissionsTable,
     agent: AgentTable,
+    bridge: BridgeTable,
+    workspaces: Vec<WorkspaceTable>,
 }
 
 /// Whether tools may change things.
@@ -53,14 +58,6 @@ struct Document {
 pub(super) struct PermissionsTable {
     pub(super) sessions: Option<PermissionMode>,
     pub(super) jobs: Option<PermissionMode>,
-}
-
-/// What agents can do in a folder by the portal's own tools.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct AgentTable {
-    pub(super) allowed_roots: Vec<String>,
-    pub(super) allow_commands: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -113,7 +110,7 @@ impl ConfigFile {
     }
 
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let Document { server, simulated, log, providers, permissions, agent } =
+        let Document { server, simulated, log, providers, permissions, agent, bridge, workspaces } =
             toml::from_str(&text).map_err(|error| ConfigError::File {
                 file: path.clone(),
                 line: error.span().map(|span| line_of(&text, &span)),
@@ -139,6 +136,8 @@ impl ConfigFile {
             providers,
             permissions,
             agent,
+            bridge,
+            workspaces,
         })
     }
 

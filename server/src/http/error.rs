@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use engine::bridge::BridgeError;
 use wire::server::Refusal as RefusalReply;
 use wire::{ErrorName, ErrorReply};
 
@@ -42,6 +43,44 @@ pub(super) fn unreadable(status: StatusCode, message: &str) -> Response {
 /// The domain said no: an answer like any other, with status 200.
 pub(super) fn said_no(error: ErrorName, message: Option<String>) -> Response {
     Json(ErrorReply { error, message }).into_response()
+}
+
+/// Our own mistake; the log has more.
+pub(super) fn crashed() -> Response {
+    reply(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", "the server made a mistake")
+}
+
+/// The bridge said no. Its clients go by the status.
+pub(super) fn bridge_refused(error: &BridgeError) -> Response {
+    let (status, name) = match error {
+        BridgeError::TextMissing => (StatusCode::BAD_REQUEST, "TextMissing"),
+        BridgeError::TextTooLong => (StatusCode::BAD_REQUEST, "TextTooLong"),
+        BridgeError::UnknownMode(_) => (StatusCode::BAD_REQUEST, "UnknownMode"),
+        BridgeError::AgentDisabled => (StatusCode::BAD_REQUEST, "AgentDisabled"),
+        BridgeError::StepsOutOfRange(_) => (StatusCode::BAD_REQUEST, "StepsOutOfRange"),
+        BridgeError::ModelIdNotFound(_) => (StatusCode::BAD_REQUEST, "ModelIdNotFound"),
+        BridgeError::SessionNotFound(_) => (StatusCode::NOT_FOUND, "SessionNotFound"),
+        BridgeError::RunNotFound(_) => (StatusCode::NOT_FOUND, "RunNotFound"),
+        BridgeError::ApprovalNotFound(_) => (StatusCode::NOT_FOUND, "ApprovalNotFound"),
+        BridgeError::TooManyMessages { .. } => (StatusCode::TOO_MANY_REQUESTS, "TooManyMessages"),
+        BridgeError::TooManyRuns => (StatusCode::TOO_MANY_REQUESTS, "TooManyRuns"),
+        BridgeError::TooManyClients => (StatusCode::TOO_MANY_REQUESTS, "TooManyClients"),
+        BridgeError::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "Stopping"),
+    };
+    let mut response = reply(status, name, &error.to_string());
+    if let BridgeError::TooManyMessages { retry_after } = error {
+        response.headers_mut().insert(header::RETRY_AFTER, retry_after.as_secs().into());
+    }
+    response
+}
+
+/// A message that can't be taken as it is: whatever it names wrongly, the message is at fault.
+pub(super) fn message_refused(error: &BridgeError) -> Response {
+    let mut response = bridge_refused(error);
+    if response.status() == StatusCode::NOT_FOUND {
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+    }
+    response
 }
 
 /// The guard refused the request.

@@ -8,6 +8,7 @@ use rust_embed::{EmbeddedFile, RustEmbed};
 
 use super::{PACKAGE_PATH, SiteError};
 use crate::hex::hex;
+use crate::http::encoding::accepts;
 
 /// Which file is the script, the app and the style. Not served.
 const MANIFEST: &str = "assets.json";
@@ -87,20 +88,6 @@ fn best_encoding(
     (None, plain)
 }
 
-/// True if `Accept-Encoding` names the encoding without refusing it (`;q=0`).
-fn accepts(headers: &HeaderMap, encoding: &str) -> bool {
-    headers
-        .get_all(header::ACCEPT_ENCODING)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .map(|item| item.split_once(';').unwrap_or((item, "")))
-        .any(|(name, weight)| {
-            let refused = weight.trim().strip_prefix("q=").is_some_and(|q| q.parse() == Ok(0.0));
-            name.trim().eq_ignore_ascii_case(encoding) && !refused
-        })
-}
-
 fn entity_tag(file: &EmbeddedFile) -> HeaderValue {
     let tag = format!("\"{}\"", hex(&file.metadata.sha256_hash()[..16]));
     HeaderValue::try_from(tag).expect("hexadecimal digits in quotes")
@@ -117,25 +104,5 @@ fn content_type(name: &str) -> &'static str {
         Some("json" | "webmanifest") => "application/json",
         Some("txt") => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn encodings_are_taken_only_if_accepted() {
-        for (value, br, gzip) in [
-            ("gzip, deflate, br", true, true),
-            ("gzip;q=1.0, br;q=0", false, true),
-            ("identity", false, false),
-            ("BR", true, false),
-        ] {
-            let headers =
-                [(header::ACCEPT_ENCODING, HeaderValue::from_static(value))].into_iter().collect();
-            assert_eq!(accepts(&headers, "br"), br, "{value}");
-            assert_eq!(accepts(&headers, "gzip"), gzip, "{value}");
-        }
     }
 }

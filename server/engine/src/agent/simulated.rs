@@ -1,6 +1,7 @@
 #![doc = include_str!("simulated.md")]
 
 mod instructions;
+mod script;
 mod texts;
 mod turn;
 
@@ -11,10 +12,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use wire::ModelInfo;
 
 use super::{AgentBackend, AgentError, AgentEvent, AgentSession, AgentSettings};
+use script::Script;
 use turn::Turn;
 
 /// How quick the simulated models are, and which there are.
@@ -116,18 +119,21 @@ impl AgentBackend for Simulated {
             pace: self.settings.clone(),
             settings,
             turns: AtomicU32::new(0),
+            script: Mutex::default(),
         }))
     }
 
     async fn close(&self) {}
 }
 
-/// One conversation with a simulated model. It remembers nothing but the number of its turns.
+/// One conversation with a simulated model. It remembers nothing but the number of its turns, and
+/// what it was told for the turns to come.
 struct SimulatedSession {
     settings: AgentSettings,
     pace: SimulatedSettings,
     reasons: bool,
     turns: AtomicU32,
+    script: Mutex<Script>,
 }
 
 #[async_trait]
@@ -137,9 +143,10 @@ impl AgentSession for SimulatedSession {
         let turn_id = format!("turn-{number}");
         let events = &self.settings.events;
         events.emit(AgentEvent::TurnStart { turn_id: turn_id.clone() });
+        let prompt = self.script.lock().follow(prompt, |prompt| self.has_instructions(prompt));
         let turn = Turn::new(&self.settings, &self.pace, number);
         // Aborting drops the turn where it stands: it holds nothing that must be given back.
-        let ended = abort.run_until_cancelled(turn.run(prompt, self.reasons)).await;
+        let ended = abort.run_until_cancelled(turn.run(&prompt, self.reasons)).await;
         match ended {
             Some(Err(crash @ AgentError::Crashed(_))) => return Err(crash),
             Some(outcome) => {
@@ -152,4 +159,10 @@ impl AgentSession for SimulatedSession {
     }
 
     async fn stop(&self) {}
+}
+
+impl SimulatedSession {
+    fn has_instructions(&self, prompt: &str) -> bool {
+        !instructions::parse(prompt, |name| self.settings.tools.get(name).is_some()).is_empty()
+    }
 }

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const DAY: u64 = 24 * 60 * 60;
 
 /// ISO 8601 in UTC with milliseconds: `2026-01-02T03:04:05.678Z`.
-pub(super) fn iso_8601(time: SystemTime) -> String {
+pub(crate) fn iso_8601(time: SystemTime) -> String {
     let since_epoch = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     let (seconds, milliseconds) = (since_epoch.as_secs(), since_epoch.subsec_millis());
     let (year, month, day) = civil_date(seconds / DAY);

@@ -97,6 +97,11 @@ impl SessionManager {
         })
     }
 
+    /// The models and who runs them. Clones share the providers.
+    pub fn catalog(&self) -> &Catalog {
+        &self.catalog
+    }
+
     /// The models that sessions can be started with.
     pub async fn models(&self) -> Models {
         self.catalog.models().await

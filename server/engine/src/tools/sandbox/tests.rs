@@ -256,6 +256,31 @@ fn only_allowed_roots_are_used() {
 }
 
 #[test]
+fn look_alikes_of_dots_slashes_and_roots_lead_nowhere() {
+    let fixture = Fixture::new();
+    let workspace = fixture.workspace();
+    for path in [
+        "．．/secret/key.txt",
+        "‥/secret/key.txt",
+        "%2e%2e/secret/key.txt",
+        "..\\secret\\key.txt",
+        ".. /secret/key.txt",
+        "..\u{200d}/secret/key.txt",
+        "..∕secret∕key.txt",
+    ] {
+        assert!(workspace.read_text(path, 1000).is_err(), "{path}");
+    }
+    let workspace = fixture.allowing(&["src"]);
+    for path in ["ſrc/new.txt", "s\u{200c}rc/new.txt", "src\u{301}/new.txt", "src /new.txt"] {
+        assert!(workspace.check_new(path).is_err(), "{path}");
+    }
+    if cfg!(target_os = "linux") {
+        assert!(workspace.check_new("SRC/new.txt").is_err());
+    }
+    fixture.assert_untouched();
+}
+
+#[test]
 fn what_is_no_regular_file_is_refused_without_waiting() {
     let fixture = Fixture::new();
     let workspace = fixture.workspace();

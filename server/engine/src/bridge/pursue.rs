@@ -1,0 +1,197 @@
+//! The agent's loop: a step of the model, its actions, their results, and the next step.
+
+use std::fmt::Write;
+
+use serde_json::Value;
+use wire::bridge::RunEnd;
+use wire::{ToolError, ToolResult};
+
+use super::instructions;
+use super::step::{self, Action, Step};
+use super::talk::Talk;
+use crate::agent::{ToolCall, ToolSet};
+
+/// How often a model that wrote no step is asked again.
+const MAX_CORRECTIONS: u32 = 2;
+/// What a model is told of the results of one step.
+const MAX_RESULTS: usize = 256 * 1024;
+/// What people are shown of one result.
+const MAX_SHOWN: usize = 2_000;
+const MAX_SHOWN_LINES: usize = 20;
+const RUN_COMMAND: &str = "runCommand";
+
+/// An agent at work.
+pub(super) struct Pursuit<'a, Tell, Begin> {
+    pub(super) talk: &'a Talk,
+    pub(super) tools: &'a ToolSet,
+    pub(super) max_steps: u32,
+    /// Whether commands are allowed.
+    pub(super) commands: bool,
+    /// Takes what people read, piece by piece.
+    pub(super) tell: Tell,
+    /// Called with the name of a tool that is about to run.
+    pub(super) begin: Begin,
+}
+
+impl<Tell: Fn(&str), Begin: Fn(&str)> Pursuit<'_, Tell, Begin> {
+    /// Works until the model is done or has no steps left. Dropped, everything it does stops.
+    pub(super) async fn run(&self, goal: &str) -> Result<RunEnd, String> {
+        let max_steps = self.max_steps;
+        // A model is not told of what it may not use.
+        let offered = self.tools.iter().filter(|tool| self.commands || tool.name != RUN_COMMAND);
+        let mut prompt = instructions::goal(goal, offered, max_steps);
+        for number in 1..=max_steps {
+            (self.tell)(&format!("### Step {number}/{max_steps}\n\n"));
+            let (actions, commentary) = match self.next_step(prompt).await? {
+                Step::Finish { summary } => {
+                    (self.tell)(&format!("{}\n", summary.trim_end()));
+                    return Ok(RunEnd::Done);
+                }
+                Step::Act { actions, commentary } => (actions, commentary),
+            };
+            if !commentary.is_empty() {
+                (self.tell)(&format!("{}\n\n", commentary.trim_end()));
+            }
+            let results = self.act(&actions).await;
+            prompt = instructions::results(number, max_steps, &results);
+        }
+        (self.tell)(&format!("Stopped: not done after {max_steps} steps.\n"));
+        Ok(RunEnd::MaxSteps)
+    }
+
+    /// What the model writes, with corrections if it must be.
+    async fn next_step(&self, mut prompt: String) -> Result<Step, String> {
+        let mut corrections = 0;
+        loop {
+            let text = self.talk.turn(&prompt).await?;
+            let problem = match step::find(&text) {
+                Ok(step) => return Ok(step),
+                Err(problem) => problem,
+            };
+            if corrections == MAX_CORRECTIONS {
+                let tries = MAX_CORRECTIONS + 1;
+                return Err(format!("the model wrote no valid step in {tries} tries: {problem}"));
+            }
+            corrections += 1;
+            (self.tell)(&format!("*Not a step, asking again: {problem}.*\n\n"));
+            prompt = instructions::correction(&problem);
+        }
+    }
+
+    /// Does the actions one after the other. What the model is told of them.
+    async fn act(&self, actions: &[Action]) -> String {
+        let mut results = String::new();
+        for (index, action) in actions.iter().enumerate() {
+            (self.tell)(&format!("- {}\n\n", describe(action)));
+            (self.begin)(&action.tool);
+            let call = ToolCall { arguments: Value::Object(action.arguments.clone()) };
+            let outcome = self.tools.call(&action.tool, call).await;
+            (self.tell)(&show(&outcome));
+            let (tool, number) = (&action.tool, index + 1);
+            let room = MAX_RESULTS.saturating_sub(results.len());
+            let _ = match outcome {
+                Ok(result) => {
+                    let content = cut(&result.content, room);
+                    writeln!(results, "Action {number}, {tool}: ok\n{content}\n")
+                }
+                Err(error) => {
+                    let message = cut(&error.message, room);
+                    writeln!(results, "Action {number}, {tool}: failed\n{message}\n")
+                }
+            };
+        }
+        results
+    }
+}
+
+/// One line about an action.
+fn describe(action: &Action) -> String {
+    let field = |name: &str| action.arguments.get(name).and_then(Value::as_str);
+    let files = action.arguments.get("files").and_then(Value::as_array);
+    let subject = match files {
+        Some(files) => {
+            files.iter().filter_map(Value::as_str).map(code).collect::<Vec<_>>().join(", ")
+        }
+        None => ["path", "command", "query", "glob"]
+            .into_iter()
+            .find_map(field)
+            .map(code)
+            .unwrap_or_default(),
+    };
+    format!("**{}** {subject}", code(&action.tool)).trim_end().to_owned()
+}
+
+/// A short text as Markdown code, on one line.
+fn code(text: &str) -> String {
+    let line = text.replace(['`', '\n', '\r'], " ");
+    let line = cut(line.trim(), 200);
+    if line.is_empty() { String::new() } else { format!("`{line}`") }
+}
+
+/// What people see of a result.
+fn show(outcome: &Result<ToolResult, ToolError>) -> String {
+    match outcome {
+        Err(error) => format!("  Failed: {}\n\n", error.message.replace('\n', " ")),
+        Ok(result) => match &result.detailed_content {
+            Some(diff) => format!("  {}\n\n{}", result.content, fenced("diff", diff)),
+            None => fenced("", &result.content),
+        },
+    }
+}
+
+/// A block of code that its content can't close.
+fn fenced(language: &str, content: &str) -> String {
+    let longest = content.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(3.max(longest + 1));
+    let lines: Vec<_> = content.lines().take(MAX_SHOWN_LINES).collect();
+    let mut shown = cut(&lines.join("\n"), MAX_SHOWN);
+    if content.lines().nth(MAX_SHOWN_LINES).is_some() {
+        shown.push_str("\n…");
+    }
+    format!("{fence}{language}\n{shown}\n{fence}\n\n")
+}
+
+fn cut(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(limit)])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn action(value: &Value) -> Action {
+        let Value::Object(mut arguments) = value.clone() else { panic!("an object") };
+        let tool = arguments.remove("tool").expect("a tool");
+        Action { tool: tool.as_str().expect("a name").to_owned(), arguments }
+    }
+
+    #[test]
+    fn actions_are_told_in_one_line() {
+        for (value, line) in [
+            (json!({ "tool": "readFiles", "files": ["a", "b"] }), "**`readFiles`** `a`, `b`"),
+            (
+                json!({ "tool": "editFile", "path": "a.md", "content": "x" }),
+                "**`editFile`** `a.md`",
+            ),
+            (json!({ "tool": "runCommand", "command": "a\n`b`" }), "**`runCommand`** `a  b`"),
+            (json!({ "tool": "listFiles" }), "**`listFiles`**"),
+            (json!({ "tool": "odd`one", "path": 1 }), "**`odd one`**"),
+        ] {
+            assert_eq!(describe(&action(&value)), line);
+        }
+    }
+
+    #[test]
+    fn results_can_not_leave_their_block() {
+        assert_eq!(fenced("", "a"), "```\na\n```\n\n");
+        assert_eq!(fenced("diff", "+````\n"), "`````diff\n+````\n`````\n\n");
+        let many = "x\n".repeat(100);
+        assert!(fenced("", &many).lines().count() < 30);
+        assert!(fenced("", &"x".repeat(100_000)).len() < 3_000);
+    }
+}

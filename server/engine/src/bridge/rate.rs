@@ -1,0 +1,60 @@
+//! How many messages are taken in a time.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// A minute's messages may come at once, further ones as time passes.
+#[derive(Debug)]
+pub(super) struct Rate {
+    per_minute: NonZeroU32,
+    /// When a message would find that none was taken within the minute before.
+    rested_at: Instant,
+}
+
+impl Rate {
+    pub(super) fn new(per_minute: NonZeroU32, now: Instant) -> Self {
+        Self { per_minute, rested_at: now }
+    }
+
+    pub(super) fn set(&mut self, per_minute: NonZeroU32, now: Instant) {
+        if per_minute != self.per_minute {
+            *self = Self::new(per_minute, now);
+        }
+    }
+
+    /// Takes a message, or says when to try again, in whole seconds.
+    pub(super) fn take(&mut self, now: Instant) -> Result<(), Duration> {
+        const MINUTE: Duration = Duration::from_mins(1);
+        let each = MINUTE / self.per_minute.get();
+        let rested_at = self.rested_at.max(now) + each;
+        let too_early = rested_at.saturating_duration_since(now + MINUTE);
+        if !too_early.is_zero() {
+            return Err(Duration::from_secs(too_early.as_secs_f64().ceil() as u64));
+        }
+        self.rested_at = rested_at;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_minutes_messages_may_come_at_once_and_further_ones_wait() {
+        let now = Instant::now();
+        let mut rate = Rate::new(NonZeroU32::new(6).expect("not zero"), now);
+        for _ in 0..6 {
+            assert_eq!(rate.take(now), Ok(()));
+        }
+        assert_eq!(rate.take(now), Err(Duration::from_secs(10)));
+        let later = now + Duration::from_millis(9_500);
+        assert_eq!(rate.take(later), Err(Duration::from_secs(1)));
+        let later = now + Duration::from_secs(10);
+        assert_eq!(rate.take(later), Ok(()));
+        assert_eq!(rate.take(later), Err(Duration::from_secs(10)));
+        assert_eq!(rate.take(now + Duration::from_mins(10)), Ok(()));
+    }
+}

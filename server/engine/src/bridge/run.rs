@@ -1,0 +1,305 @@
+//! The future that answers a message.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use wire::bridge::{
+    ApprovalDecision, ApprovalRequest, Done, Event, Fragment, HistoryMessage, Inbound, Mode, Role,
+    RunEnd,
+};
+use wire::{MessageId, PermissionMode};
+
+use super::board::ActiveRun;
+use super::pursue::Pursuit;
+use super::settings::AgentRules;
+use super::talk::{OnText, Talk};
+use super::{BridgeError, Inner, instructions};
+use crate::agent::{Found, ToolSet};
+use crate::job::clock::iso_8601;
+use crate::permission::{PermissionDesk, PermissionEvent};
+use crate::tools::{CommandSettings, Workspace, WorkspaceSettings, workspace_tools};
+
+/// How messages come.
+const SOURCE: &str = "http";
+/// Preferred where nobody says who answers.
+const USUAL_MODEL: &str = "gpt-5.2";
+const CANCELLED: &str = "cancelled";
+/// What is told of one run, in bytes.
+const MAX_TOLD: usize = 4 * 1024 * 1024;
+
+/// A message on its way to an answer.
+pub(super) struct Run {
+    pub(super) bridge: Arc<Inner>,
+    pub(super) id: MessageId,
+    pub(super) session_id: String,
+    pub(super) mode: Mode,
+    pub(super) text: String,
+    pub(super) max_steps: u32,
+    /// Who answers, if the message says so.
+    pub(super) model: Option<String>,
+    pub(super) rules: AgentRules,
+    pub(super) stop: CancellationToken,
+}
+
+/// How a run ended, and what went wrong.
+type Ended = (RunEnd, Option<String>);
+
+/// What has to be done when a run ends. Done on drop, so that it is done even after a panic.
+struct EndOfRun {
+    bridge: Arc<Inner>,
+    id: MessageId,
+    session_id: String,
+    told: bool,
+}
+
+impl Run {
+    /// Takes the message in and tells everybody.
+    pub(super) fn announce(&self) -> Result<(), BridgeError> {
+        let at = iso_8601(SystemTime::now());
+        let mut board = self.bridge.board.lock();
+        let active = ActiveRun {
+            id: self.id,
+            session_id: self.session_id.clone(),
+            mode: self.mode,
+            at: at.clone(),
+            model: None,
+            text: String::new(),
+            desk: None,
+            stop: self.stop.clone(),
+        };
+        let message = HistoryMessage {
+            id: self.id,
+            role: Role::User,
+            text: self.text.clone(),
+            at: at.clone(),
+            mode: self.mode,
+            model: None,
+            reason: None,
+            error: None,
+        };
+        board.begin(active, message)?;
+        self.bridge.bus.push(&Event::Inbound(Inbound {
+            id: self.id,
+            text: self.text.clone(),
+            source: SOURCE.to_owned(),
+            session_id: self.session_id.clone(),
+            mode: self.mode,
+            at,
+        }));
+        Ok(())
+    }
+
+    /// Runs from the session's turn to the end, which is told in any case.
+    pub(super) async fn run(self) {
+        let mut end = EndOfRun::new(&self);
+        self.bridge.save(&self.session_id).await;
+        let turn = self.bridge.board.lock().session(&self.session_id).map(|s| Arc::clone(&s.turn));
+        let Some(turn) = turn else { return };
+        // The turn is over when all of it is: the next run must find what this one left.
+        let _turn = self.stop.run_until_cancelled(turn.acquire_owned()).await;
+        let mut talk = None;
+        let ended = self.stop.run_until_cancelled(self.answer(&mut talk)).await;
+        let (reason, error) = match ended {
+            Some(Ok(reason)) => (reason, None),
+            Some(Err(problem)) => (RunEnd::Failed, Some(problem)),
+            None => (RunEnd::Cancelled, Some(CANCELLED.to_owned())),
+        };
+        // At once, the model may take its time.
+        end.tell((reason, error));
+        if let Some(talk) = talk {
+            talk.stop().await;
+        }
+        self.bridge.save(&self.session_id).await;
+    }
+
+    async fn answer(&self, open: &mut Option<Talk>) -> Result<RunEnd, String> {
+        let (model, found) = self.choose_model().await?;
+        let folder = {
+            let mut board = self.bridge.board.lock();
+            let run = board.run_mut(self.id).ok_or(CANCELLED)?;
+            run.model = Some(model.clone());
+            board.session(&self.session_id).ok_or(CANCELLED)?.path.clone()
+        };
+        let teller = self.teller(model.clone());
+        let on_text: OnText = match self.mode {
+            Mode::Prompt => Box::new({
+                let teller = teller.clone();
+                move |text| teller.tell(text)
+            }),
+            // Its steps are told when they are understood.
+            Mode::Agent => Box::new(|_| {}),
+        };
+        let talk = Talk::start(found, &folder, on_text).await;
+        let talk = open.insert(talk.map_err(|error| error.to_string())?);
+        if self.mode == Mode::Prompt {
+            let before = self.bridge.board.lock().told_before(&self.session_id, self.id);
+            talk.turn(&instructions::prompt(&before, &self.text)).await?;
+            return Ok(RunEnd::Done);
+        }
+        let roots = self.rules.allowed_roots.clone();
+        let opened = tokio::task::spawn_blocking(move || Workspace::open(&folder, &roots)).await;
+        let workspace = opened.map_err(|error| error.to_string())?;
+        let workspace = workspace.map_err(|error| error.to_string())?;
+        let tool = Arc::new(Mutex::new(String::new()));
+        let tools = self.tools(workspace, self.desk(model, Arc::clone(&tool)));
+        let pursuit = Pursuit {
+            talk,
+            tools: &tools,
+            max_steps: self.max_steps,
+            commands: self.rules.allow_commands,
+            tell: |text: &str| teller.tell(text),
+            begin: |name: &str| name.clone_into(&mut tool.lock()),
+        };
+        pursuit.run(&self.text).await
+    }
+
+    /// The model of the message, else of the session, else the usual one, else the first free one.
+    async fn choose_model(&self) -> Result<(String, Found), String> {
+        let catalog = &self.bridge.catalog;
+        let of_session = || self.bridge.board.lock().session(&self.session_id)?.model.clone();
+        let model = match self.model.clone().or_else(of_session) {
+            Some(model) => model,
+            None => {
+                let models = catalog.models().await.models;
+                let usual = models.iter().find(|model| model.id == USUAL_MODEL);
+                let free = || models.iter().find(|model| model.multiplier <= 0.0);
+                let chosen = usual.or_else(free).or(models.first());
+                chosen.map(|model| model.id.clone()).ok_or("there is no model to answer")?
+            }
+        };
+        let found = catalog.find(&model).await;
+        let found = found.ok_or_else(|| format!("unknown model: `{model}`"))?;
+        Ok((model, found))
+    }
+
+    fn tools(&self, workspace: Workspace, desk: PermissionDesk) -> ToolSet {
+        let commands = CommandSettings {
+            allowed: self.rules.allow_commands,
+            secrets: self.rules.secrets.clone(),
+        };
+        let settings = WorkspaceSettings { workspace, permissions: Arc::new(desk), commands };
+        let mut tools = ToolSet::default();
+        for tool in workspace_tools(settings) {
+            tools.add(tool).expect("the tools of a workspace have different names");
+        }
+        tools
+    }
+
+    /// Where the run's questions wait. `tool` names the one that asks.
+    fn desk(&self, model: String, tool: Arc<Mutex<String>>) -> PermissionDesk {
+        let mode = if self.rules.require_approval {
+            PermissionMode::Ask
+        } else {
+            PermissionMode::ApproveAll
+        };
+        let (bridge, run, session_id) =
+            (Arc::clone(&self.bridge), self.id, self.session_id.clone());
+        let desk = PermissionDesk::new(mode, PermissionDesk::TIME_OUT, move |event| {
+            let mut board = bridge.board.lock();
+            match event {
+                PermissionEvent::Requested(question) => {
+                    let request = ApprovalRequest {
+                        approval_id: question.id,
+                        id: run,
+                        session_id: session_id.clone(),
+                        model: model.clone(),
+                        action: tool.lock().clone(),
+                        path: question.request.path.unwrap_or_default(),
+                        diff: question.request.diff,
+                        content_preview: question.request.detail,
+                    };
+                    board.ask(request.clone());
+                    bridge.bus.push(&Event::ApprovalRequest(request));
+                }
+                PermissionEvent::Resolved { id, outcome } => {
+                    board.settle(id);
+                    bridge.bus.push(&Event::ApprovalDecision(ApprovalDecision {
+                        approval_id: id,
+                        approved: outcome.is_approved(),
+                        outcome,
+                        id: run,
+                        session_id: session_id.clone(),
+                    }));
+                }
+            }
+        });
+        if let Some(run) = self.bridge.board.lock().run_mut(self.id) {
+            run.desk = Some(desk.clone());
+        }
+        desk
+    }
+
+    fn teller(&self, model: String) -> Teller {
+        Teller {
+            bridge: Arc::clone(&self.bridge),
+            id: self.id,
+            session_id: self.session_id.clone(),
+            model,
+            stop: self.stop.clone(),
+        }
+    }
+}
+
+/// Tells the pieces of an answer.
+#[derive(Clone)]
+struct Teller {
+    bridge: Arc<Inner>,
+    id: MessageId,
+    session_id: String,
+    model: String,
+    stop: CancellationToken,
+}
+
+impl Teller {
+    fn tell(&self, fragment: &str) {
+        let mut board = self.bridge.board.lock();
+        // After a cancellation nothing more is told, whatever still comes.
+        let Some(run) = board.run_mut(self.id).filter(|_| !self.stop.is_cancelled()) else {
+            return;
+        };
+        if run.text.len() + fragment.len() > MAX_TOLD {
+            return;
+        }
+        run.text.push_str(fragment);
+        self.bridge.bus.push(&Event::Fragment(Fragment {
+            id: self.id,
+            fragment: fragment.to_owned(),
+            model: self.model.clone(),
+            session_id: self.session_id.clone(),
+        }));
+    }
+}
+
+impl EndOfRun {
+    fn new(run: &Run) -> Self {
+        Self {
+            bridge: Arc::clone(&run.bridge),
+            id: run.id,
+            session_id: run.session_id.clone(),
+            told: false,
+        }
+    }
+
+    fn tell(&mut self, (reason, error): Ended) {
+        self.told = true;
+        let mut board = self.bridge.board.lock();
+        let Some(run) = board.end(self.id, reason, error.clone()) else { return };
+        self.bridge.bus.push(&Event::Done(Done {
+            id: self.id,
+            model: run.model,
+            session_id: self.session_id.clone(),
+            reason,
+            error,
+        }));
+    }
+}
+
+impl Drop for EndOfRun {
+    fn drop(&mut self) {
+        if !self.told {
+            self.tell((RunEnd::Failed, Some("internal error".to_owned())));
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What the operator decides about the bridge.
+
+use std::fmt::Write;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use sha2::{Digest, Sha256};
+
+/// What the operator decides about the bridge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BridgeSettings {
+    /// One session each, in this order.
+    pub workspaces: Vec<WorkspaceFolder>,
+    /// What agents may do.
+    pub agent: AgentRules,
+    /// How many messages are taken within a minute.
+    pub messages_per_minute: NonZeroU32,
+}
+
+impl BridgeSettings {
+    /// The usual settings for some folders.
+    pub fn new(workspaces: impl IntoIterator<Item = WorkspaceFolder>) -> Self {
+        Self {
+            workspaces: workspaces.into_iter().collect(),
+            agent: AgentRules::default(),
+            messages_per_minute: Self::MESSAGES_PER_MINUTE,
+        }
+    }
+
+    /// More than a person writes.
+    pub const MESSAGES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(120).expect("not zero");
+}
+
+/// A folder that is a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkspaceFolder {
+    /// Absolute.
+    pub path: PathBuf,
+    /// Who answers there unless a message says otherwise.
+    pub model: Option<String>,
+}
+
+impl WorkspaceFolder {
+    /// A folder without a model of its own.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), model: None }
+    }
+
+    /// The session's id: short, and the same at any time.
+    pub fn id(&self) -> String {
+        let hash = Sha256::digest(self.path.as_os_str().as_encoded_bytes());
+        hash.iter().take(6).fold(String::new(), |mut id, byte| {
+            let _ = write!(id, "{byte:02x}");
+            id
+        })
+    }
+
+    /// What people call it.
+    pub fn name(&self) -> String {
+        let path = self.path.file_name().unwrap_or(self.path.as_os_str());
+        path.to_string_lossy().into_owned()
+    }
+}
+
+/// What agents may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentRules {
+    /// Whether there are agents at all.
+    pub enabled: bool,
+    /// A message that begins so is a goal for an agent. None does if it is empty.
+    pub prefix: String,
+    /// How many steps an agent has unless a message says otherwise.
+    pub max_steps: u32,
+    /// The parts of a folder that its agents may use; `*` is all of it.
+    pub allowed_roots: Vec<String>,
+    /// Whether people are asked before something changes.
+    pub require_approval: bool,
+    /// Whether commands can be run.
+    pub allow_commands: bool,
+    /// Variables that commands must not see.
+    pub secrets: Vec<String>,
+}
+
+impl Default for AgentRules {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            prefix: "agent:".to_owned(),
+            max_steps: 12,
+            allowed_roots: vec!["*".to_owned()],
+            require_approval: true,
+            allow_commands: false,
+            secrets: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_has_one_short_id_and_its_own_name() {
+        let folder = WorkspaceFolder::new("/home/me/project");
+        assert_eq!(folder.name(), "project");
+        assert_eq!(folder.id(), WorkspaceFolder::new("/home/me/project").id());
+        assert_ne!(folder.id(), WorkspaceFolder::new("/home/you/project").id());
+        assert_eq!(folder.id().len(), 12);
+        assert_eq!(WorkspaceFolder::new("/").name(), "/");
+    }
+}

@@ -1,0 +1,129 @@
+//! Histories on disk: one JSON file a session, replaced as a whole.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use wire::bridge::HistoryMessage;
+
+/// What is kept of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Document {
+    /// The folder, for people who look at the file.
+    pub(super) path: String,
+    /// Since when it is known.
+    pub(super) created: String,
+    /// The oldest first.
+    pub(super) messages: Vec<HistoryMessage>,
+}
+
+/// A folder with histories.
+#[derive(Clone, Debug)]
+pub(super) struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Self { folder }
+    }
+
+    /// What is kept of a session. A file that can't be used is put aside.
+    pub(super) fn read(&self, session_id: &str) -> Option<Document> {
+        let file = self.file(session_id);
+        let problem = match fs::read(&file) {
+            Ok(bytes) => match serde_json::from_slice(&bytes) {
+                Ok(document) => return Some(document),
+                Err(error) => error.to_string(),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => error.to_string(),
+        };
+        let aside = file.with_extension("json.damaged");
+        let kept = fs::rename(&file, &aside);
+        let aside = aside.display();
+        match kept {
+            Ok(()) => tracing::warn!(%problem, %aside, "a history can't be read, it is put aside"),
+            Err(error) => tracing::warn!(%problem, %error, %aside, "a history can't be read"),
+        }
+        None
+    }
+
+    /// Replaces what is kept of a session. Calls for one session must not overlap.
+    pub(super) fn write(&self, session_id: &str, document: &Document) -> io::Result<()> {
+        let json = serde_json::to_vec(document).map_err(io::Error::other)?;
+        make_private_folder(&self.folder)?;
+        let file = self.file(session_id);
+        let beside = file.with_extension("json.new");
+        let mut new = private_file(&beside)?;
+        new.write_all(&json)?;
+        new.sync_all()?;
+        fs::rename(&beside, &file)
+    }
+
+    fn file(&self, session_id: &str) -> PathBuf {
+        self.folder.join(format!("{session_id}.json"))
+    }
+}
+
+/// What people ask models is nobody else's business.
+fn make_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn private_file(path: &Path) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document() -> Document {
+        Document { path: "/x".to_owned(), created: "t".to_owned(), messages: Vec::new() }
+    }
+
+    #[test]
+    fn what_was_written_is_read_again_and_only_by_its_owner() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let store = Store::new(folder.path().join("deep/er"));
+        assert_eq!(store.read("a"), None);
+        store.write("a", &document()).expect("written");
+        let newer = Document { created: "u".to_owned(), ..document() };
+        store.write("a", &newer).expect("written");
+        assert_eq!(store.read("a"), Some(newer));
+        assert_eq!(store.read("b"), None);
+        let names: Vec<_> = fs::read_dir(folder.path().join("deep/er")).expect("folder").collect();
+        assert_eq!(names.len(), 1, "nothing is left beside it");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let file = fs::metadata(store.file("a")).expect("file");
+            assert_eq!(file.permissions().mode() & 0o777, 0o600);
+        }
+    }
+
+    #[test]
+    fn a_damaged_file_is_put_aside() {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        let store = Store::new(folder.path().to_owned());
+        for damaged in [&b"{\"path\":"[..], b"[]", b"\xff\xfe", b""] {
+            fs::write(folder.path().join("a.json"), damaged).expect("file");
+            assert_eq!(store.read("a"), None);
+            assert!(!folder.path().join("a.json").exists());
+            let aside = fs::read(folder.path().join("a.json.damaged")).expect("kept");
+            assert_eq!(aside, damaged);
+        }
+        store.write("a", &document()).expect("written");
+        assert_eq!(store.read("a"), Some(document()));
+    }
+}

@@ -1,0 +1,179 @@
+//! Whole runs on simulated models, as clients see them.
+
+mod agents;
+mod cancelling;
+mod prompts;
+mod sessions;
+
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::time::timeout;
+use wire::MessageId;
+use wire::bridge::{ApprovalRequest, Done, MessageRequest, RunEnd};
+
+use super::*;
+use crate::agent::AgentBackend;
+use crate::agent::simulated::{Simulated, SimulatedSettings};
+
+/// A test that hangs fails. No time is waited for: the clock stands still while anything happens.
+const SAFETY: Duration = Duration::from_mins(5);
+
+/// A bridge over one folder or more, and a client that reads everything.
+struct Fixture {
+    folders: Vec<TempDir>,
+    data: TempDir,
+    bridge: Arc<Bridge>,
+    lifecycle: Lifecycle,
+    events: Subscription,
+    /// What was read and not looked at.
+    unread: std::collections::VecDeque<Event>,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut BridgeSettings)) -> Self {
+        Self::with_folders(1, change)
+    }
+
+    fn with_folders(count: usize, change: impl FnOnce(&mut BridgeSettings)) -> Self {
+        let folders: Vec<_> =
+            (0..count).map(|_| tempfile::tempdir().expect("temporary folder")).collect();
+        fs::write(folders[0].path().join("README.md"), "# Hello\n").expect("file");
+        let mut settings =
+            BridgeSettings::new(folders.iter().map(|folder| WorkspaceFolder::new(folder.path())));
+        settings.agent.require_approval = false;
+        change(&mut settings);
+        let data = tempfile::tempdir().expect("temporary folder");
+        let (bridge, lifecycle) = start(settings, &data);
+        let events = bridge.subscribe(None, Start::Now).expect("a place");
+        Self { folders, data, bridge, lifecycle, events, unread: Default::default() }
+    }
+
+    /// A goal for which the model writes these steps, one a turn.
+    async fn pursue(&self, steps: &[Value]) -> MessageId {
+        self.send(&script(steps), Some("agent")).await
+    }
+
+    async fn send(&self, text: &str, mode: Option<&str>) -> MessageId {
+        let request = MessageRequest {
+            text: Some(text.to_owned()),
+            mode: mode.map(str::to_owned),
+            ..MessageRequest::default()
+        };
+        self.bridge.send(request).await.expect("accepted").id
+    }
+
+    async fn event(&mut self) -> Event {
+        while self.unread.is_empty() {
+            let batch = timeout(SAFETY, self.events.next()).await.expect("in time");
+            let batch = batch.expect("not the end");
+            assert_eq!(batch.missed, None);
+            self.unread.extend(batch.events.iter().map(|event| {
+                Event::read(event.name, &event.data).expect("an event as it is spelt")
+            }));
+        }
+        self.unread.pop_front().expect("not empty")
+    }
+
+    /// Reads up to the end of the next run that ends: what was told of it, and how it ended.
+    async fn end(&mut self) -> (String, Done) {
+        let mut text = String::new();
+        loop {
+            match self.event().await {
+                Event::Fragment(fragment) => text += &fragment.fragment,
+                Event::Done(done) => return (text, done),
+                _ => {}
+            }
+        }
+    }
+
+    async fn approval_request(&mut self) -> ApprovalRequest {
+        loop {
+            match self.event().await {
+                Event::ApprovalRequest(request) => return request,
+                Event::Done(done) => panic!("it ended: {done:?}"),
+                _ => {}
+            }
+        }
+    }
+
+    /// Reads until something is told that contains a text.
+    async fn told(&mut self, part: &str) {
+        let mut text = String::new();
+        while !text.contains(part) {
+            match self.event().await {
+                Event::Fragment(fragment) => text += &fragment.fragment,
+                Event::Done(done) => panic!("{part} was not told: {done:?}"),
+                _ => {}
+            }
+        }
+    }
+
+    fn id(&self) -> String {
+        self.bridge.sessions()[0].id.clone()
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.folders[0].path().join(name)).expect("file")
+    }
+
+    fn exists(&self, name: &str) -> bool {
+        self.folders[0].path().join(name).exists()
+    }
+
+    /// Ends the bridge; nothing of it may be left.
+    async fn finish(self) {
+        self.bridge.stop_all().await;
+        assert_eq!(self.lifecycle.shutdown(SAFETY).await, 0, "work is left");
+    }
+
+    /// Another bridge over the same folders and data, as after a restart.
+    async fn restart(self) -> Self {
+        self.bridge.stop_all().await;
+        assert_eq!(self.lifecycle.shutdown(SAFETY).await, 0, "work is left");
+        let settings = BridgeSettings::new(
+            self.folders.iter().map(|folder| WorkspaceFolder::new(folder.path())),
+        );
+        let (bridge, lifecycle) = start(settings, &self.data);
+        let events = bridge.subscribe(None, Start::Now).expect("a place");
+        Self { bridge, lifecycle, events, ..self }
+    }
+}
+
+fn start(settings: BridgeSettings, data: &TempDir) -> (Arc<Bridge>, Lifecycle) {
+    let lifecycle = Lifecycle::new();
+    let backends: [Arc<dyn AgentBackend>; 1] =
+        [Arc::new(Simulated::new(SimulatedSettings::for_tests()))];
+    let data = data.path().join("bridge");
+    let bridge = Bridge::new(settings, Some(data), Catalog::new(backends), lifecycle.clone());
+    (bridge, lifecycle)
+}
+
+/// A prompt for which a simulated model says one of these in each turn.
+fn script(steps: &[Value]) -> String {
+    let says = steps.iter().map(|step| match step {
+        Value::String(instruction) => instruction.clone(),
+        step => format!("say {}", Value::String(step.to_string())),
+    });
+    let lines = says.enumerate().map(|(index, say)| format!("Turn {}: {say}", index + 1));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn act(action: Value) -> Value {
+    json!({ "actions": [action], "commentary": "Working", "done": false })
+}
+
+fn finish(summary: &str) -> Value {
+    json!({ "finalSummary": summary, "done": true })
+}
+
+fn ended(done: &Done) -> (RunEnd, Option<&str>) {
+    (done.reason, done.error.as_deref())
+}

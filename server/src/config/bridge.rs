@@ -1,0 +1,249 @@
+//! The settings of the bridge: workspace folders and what agents may do there.
+
+use std::num::NonZeroU32;
+use std::path::{Component, Path, PathBuf};
+
+use engine::bridge::{AgentRules, BridgeSettings, MOST_STEPS, WorkspaceFolder};
+use engine::workspace::repo_root;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::command_line::CommandLine;
+use super::file::ConfigFile;
+use super::{ConfigError, providers};
+
+const MAX_WORKSPACES: usize = 100;
+
+/// `[[workspaces]]`
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WorkspaceTable {
+    path: Spanned<PathBuf>,
+    model: Option<String>,
+}
+
+/// What agents can do in a folder by the portal's own tools.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct AgentTable {
+    enabled: Option<bool>,
+    prefix: Option<String>,
+    max_steps: Option<Spanned<u32>>,
+    pub(super) allowed_roots: Vec<String>,
+    require_approval: Option<bool>,
+    pub(super) allow_commands: bool,
+}
+
+/// `[bridge]`
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct BridgeTable {
+    data_dir: Option<PathBuf>,
+    messages_per_minute: Option<NonZeroU32>,
+}
+
+/// What is decided about the bridge.
+pub(super) fn settle(
+    line: &CommandLine,
+    file: &ConfigFile,
+    working_directory: &Path,
+) -> Result<BridgeSettings, ConfigError> {
+    let usual = AgentRules::default();
+    let table = &file.agent;
+    let max_steps = match (line.agent_max_steps, &table.max_steps) {
+        (Some(steps), _) => check_steps(steps)
+            .map_err(|problem| ConfigError::Arguments(format!("--agent-max-steps: {problem}")))?,
+        (None, Some(steps)) => {
+            check_steps(*steps.get_ref()).map_err(|problem| file.error(steps, problem))?
+        }
+        (None, None) => usual.max_steps,
+    };
+    let agent = AgentRules {
+        enabled: table.enabled.unwrap_or(usual.enabled),
+        prefix: table.prefix.clone().unwrap_or(usual.prefix),
+        max_steps,
+        allowed_roots: table.allowed_roots.clone(),
+        require_approval: line
+            .agent_require_approval
+            .or(table.require_approval)
+            .unwrap_or(usual.require_approval),
+        allow_commands: line.allow_commands || table.allow_commands,
+        secrets: providers::secret_variables(file),
+    };
+    let messages_per_minute =
+        file.bridge.messages_per_minute.unwrap_or(BridgeSettings::MESSAGES_PER_MINUTE);
+    let workspaces = settle_workspaces(line, file, working_directory)?;
+    Ok(BridgeSettings { workspaces, agent, messages_per_minute })
+}
+
+/// Those of the command line, else those of the file, else the repository. Models come from the
+/// file in any case.
+fn settle_workspaces(
+    line: &CommandLine,
+    file: &ConfigFile,
+    working_directory: &Path,
+) -> Result<Vec<WorkspaceFolder>, ConfigError> {
+    let mut of_file = Vec::new();
+    for table in &file.workspaces {
+        let path = find_folder(working_directory, table.path.get_ref())
+            .map_err(|problem| file.error(&table.path, problem))?;
+        of_file.push(WorkspaceFolder { path, model: table.model.clone() });
+    }
+    let mut wanted = Vec::new();
+    for path in &line.workspace {
+        let path = find_folder(working_directory, path)
+            .map_err(|problem| ConfigError::Arguments(format!("--workspace: {problem}")))?;
+        wanted.push(path);
+    }
+    if wanted.is_empty() && of_file.is_empty() {
+        wanted.push(repo_root(working_directory));
+    }
+    let model_of = |path: &Path| of_file.iter().find(|it| it.path == path)?.model.clone();
+    let of_line: Vec<_> =
+        wanted.into_iter().map(|path| WorkspaceFolder { model: model_of(&path), path }).collect();
+    let chosen = if of_line.is_empty() { of_file } else { of_line };
+    let mut folders: Vec<WorkspaceFolder> = Vec::new();
+    for folder in chosen {
+        if !folders.iter().any(|other| other.path == folder.path) {
+            folders.push(folder);
+        }
+    }
+    if folders.len() > MAX_WORKSPACES {
+        let count = folders.len();
+        let problem = format!("there are at most {MAX_WORKSPACES} workspaces, not {count}");
+        return Err(ConfigError::Arguments(problem));
+    }
+    Ok(folders)
+}
+
+/// Where histories are kept. In test mode nowhere, unless it is said where: never among the user's.
+pub(super) fn settle_data(
+    line: &CommandLine,
+    file: &ConfigFile,
+    working_directory: &Path,
+    test: bool,
+) -> Option<PathBuf> {
+    let given = line.data_dir.as_ref().or(file.bridge.data_dir.as_ref());
+    let folder = match given {
+        Some(folder) => working_directory.join(folder),
+        None if test => return None,
+        None => state_folder()?.join("copilot-portal"),
+    };
+    Some(folder.join("bridge"))
+}
+
+/// Where programs of this user keep what they remember.
+fn state_folder() -> Option<PathBuf> {
+    let folder = |name: &str| {
+        let path = PathBuf::from(std::env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    if cfg!(windows) {
+        return folder("LOCALAPPDATA");
+    }
+    folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state")))
+}
+
+fn find_folder(working_directory: &Path, path: &Path) -> Result<PathBuf, String> {
+    let full: PathBuf = working_directory.join(path).components().collect();
+    if !full.is_dir() {
+        return Err(format!("no such folder: `{}`", path.display()));
+    }
+    let climbs = full.components().any(|component| component == Component::ParentDir);
+    // A folder has one id, so it needs one spelling.
+    let resolved = if climbs { full.canonicalize() } else { Ok(full) };
+    resolved.map_err(|error| format!("{error}: `{}`", path.display()))
+}
+
+fn check_steps(steps: u32) -> Result<u32, String> {
+    if (1..=MOST_STEPS).contains(&steps) {
+        return Ok(steps);
+    }
+    Err(format!("an agent has at least 1 and at most {MOST_STEPS} steps, not {steps}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{folder_with, message, run};
+    use super::*;
+
+    fn paths(settings: &BridgeSettings) -> Vec<&Path> {
+        settings.workspaces.iter().map(|folder| &*folder.path).collect()
+    }
+
+    #[test]
+    fn workspaces_come_from_wherever_they_are_named() {
+        let empty = tempfile::tempdir().expect("temporary folder");
+        let settings = run(&[], empty.path()).expect("defaults").bridge;
+        assert_eq!(paths(&settings), [empty.path()]);
+        assert!(settings.agent.enabled && settings.agent.require_approval);
+        assert!(!settings.agent.allow_commands);
+        assert_eq!((&*settings.agent.prefix, settings.agent.max_steps), ("agent:", 12));
+
+        let folder = folder_with(
+            "[[workspaces]]\npath = 'one'\nmodel = 'gpt-5.2'\n[[workspaces]]\npath = 'two/'\n",
+        );
+        for name in ["one", "two", "three"] {
+            std::fs::create_dir(folder.path().join(name)).expect("folder");
+        }
+        let path = |name: &str| folder.path().join(name);
+        let settings = run(&[], folder.path()).expect("file").bridge;
+        assert_eq!(paths(&settings), [path("one"), path("two")]);
+        assert_eq!(settings.workspaces[0].model.as_deref(), Some("gpt-5.2"));
+        let line = ["--workspace", "three", "--workspace", "./one", "--workspace", "three/"];
+        let settings = run(&line, folder.path()).expect("line").bridge;
+        assert_eq!(paths(&settings), [path("three"), path("one")]);
+        assert_eq!(settings.workspaces[1].model.as_deref(), Some("gpt-5.2"));
+        let error = message(&["--workspace", "four"], folder.path());
+        assert!(error.contains("--workspace: no such folder: `four`"), "{error}");
+        let folder = folder_with("\n[[workspaces]]\npath = 'gone'\n");
+        let error = message(&[], folder.path());
+        assert!(error.contains("portal.toml:3: no such folder: `gone`"), "{error}");
+    }
+
+    #[test]
+    fn what_agents_may_do_is_read() {
+        let folder = folder_with(
+            "[agent]\nenabled = false\nprefix = 'go:'\nmaxSteps = 3\nallowedRoots = ['src']\n\
+             requireApproval = false\nallowCommands = true\n[bridge]\nmessagesPerMinute = 6\n\
+             [[providers]]\nname = 'p'\nbaseUrl = 'http://localhost:1/v1'\napiKeyEnv = 'P_KEY'\n",
+        );
+        let settings = run(&[], folder.path()).expect("file").bridge;
+        let rules = AgentRules {
+            enabled: false,
+            prefix: "go:".to_owned(),
+            max_steps: 3,
+            allowed_roots: vec!["src".to_owned()],
+            require_approval: false,
+            allow_commands: true,
+            secrets: vec!["P_KEY".to_owned()],
+        };
+        assert_eq!(settings.agent, rules);
+        assert_eq!(settings.messages_per_minute.get(), 6);
+        let line = ["--agent-max-steps", "5", "--agent-require-approval", "true"];
+        let rules = run(&line, folder.path()).expect("line").bridge.agent;
+        assert_eq!((rules.max_steps, rules.require_approval), (5, true));
+        for (file, problem) in [
+            ("[agent]\nmaxSteps = 0\n", "portal.toml:2: an agent has at least 1"),
+            ("[agent]\nmaxStep = 1\n", "unknown field `maxStep`"),
+            ("[bridge]\nmessagesPerMinute = 0\n", "portal.toml:2: "),
+        ] {
+            let error = message(&[], folder_with(file).path());
+            assert!(error.contains(problem), "{error}");
+        }
+        let empty = tempfile::tempdir().expect("temporary folder");
+        let error = message(&["--agent-max-steps", "101"], empty.path());
+        assert!(error.contains("at most 100"), "{error}");
+    }
+
+    #[test]
+    fn tests_keep_their_histories_only_where_they_are_told_to() {
+        let folder = folder_with("[bridge]\ndataDir = 'kept'\n");
+        let data = |arguments: &[&str], folder: &Path| run(arguments, folder).expect("runs").data;
+        assert_eq!(data(&["--test"], folder.path()), Some(folder.path().join("kept/bridge")));
+        let given = data(&["--test", "--data-dir", "/elsewhere"], folder.path());
+        assert_eq!(given, Some(PathBuf::from("/elsewhere/bridge")));
+        let empty = tempfile::tempdir().expect("temporary folder");
+        assert_eq!(data(&["--test"], empty.path()), None);
+    }
+}

@@ -1,0 +1,95 @@
+//! The bridge: its requests are JSON, and its answers have the status that their clients expect.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use engine::bridge::BridgeError;
+use serde::de::DeserializeOwned;
+use wire::bridge::{Acknowledged, ApprovalAnswer, CancelRequest, ClearRequest, SessionSummary};
+
+use super::text::Text;
+use super::{AppState, encoding, error};
+
+/// `GET /sessions`
+pub(super) async fn list_sessions(State(state): State<AppState>) -> Json<Vec<SessionSummary>> {
+    Json(state.bridge.sessions())
+}
+
+/// `GET /sessions/{id}`
+pub(super) async fn show_session(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    let gzip = encoding::accepts(&headers, "gzip");
+    let bridge = state.bridge.clone();
+    let answer = tokio::task::spawn_blocking(move || {
+        // A path that was not encoded has lost its first slash.
+        let history = match bridge.history(&id) {
+            Err(BridgeError::SessionNotFound(_)) => bridge.history(&format!("/{id}")),
+            found => found,
+        };
+        match history {
+            Ok(history) => encoding::json(&history, gzip),
+            Err(_) => error::bridge_refused(&BridgeError::SessionNotFound(id)),
+        }
+    });
+    answer.await.unwrap_or_else(|failure| {
+        tracing::error!(%failure, "showing a history has crashed");
+        error::crashed()
+    })
+}
+
+/// `POST /message`
+pub(super) async fn send_message(State(state): State<AppState>, Text(body): Text) -> Response {
+    let request = match read(&body) {
+        Ok(request) => request,
+        Err(response) => return response,
+    };
+    match state.bridge.send(request).await {
+        Ok(accepted) => (StatusCode::ACCEPTED, Json(accepted)).into_response(),
+        Err(error) => error::message_refused(&error),
+    }
+}
+
+/// `POST /approval`
+pub(super) async fn decide(State(state): State<AppState>, Text(body): Text) -> Response {
+    match read::<ApprovalAnswer>(&body) {
+        Ok(answer) => acknowledge(state.bridge.decide(&answer.approval_id, answer.approved)),
+        Err(response) => response,
+    }
+}
+
+/// `POST /cancel`
+pub(super) async fn cancel(State(state): State<AppState>, Text(body): Text) -> Response {
+    match read::<CancelRequest>(&body) {
+        Ok(request) => acknowledge(state.bridge.cancel(&request.id)),
+        Err(response) => response,
+    }
+}
+
+/// `POST /clear`
+pub(super) async fn clear(State(state): State<AppState>, Text(body): Text) -> Response {
+    match read::<ClearRequest>(&body) {
+        Ok(request) => acknowledge(state.bridge.clear(&request.session_id).await),
+        Err(response) => response,
+    }
+}
+
+/// The body as JSON, whatever its declared type: scripts seldom declare it.
+fn read<T: DeserializeOwned>(body: &str) -> Result<T, Response> {
+    serde_json::from_str(body).map_err(|problem| {
+        error::unreadable(
+            StatusCode::BAD_REQUEST,
+            &format!("the body is not as it should be: {problem}"),
+        )
+    })
+}
+
+fn acknowledge(result: Result<(), BridgeError>) -> Response {
+    match result {
+        Ok(()) => Json(Acknowledged::default()).into_response(),
+        Err(error) => error::bridge_refused(&error),
+    }
+}

@@ -1,0 +1,113 @@
+//! `GET /events`: what happens at the bridge, as server-sent events.
+
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::response::Response;
+use engine::bridge::{Batch, Start, Subscription};
+use futures_util::stream;
+use serde::Deserialize;
+use wire::bridge::{Event, Missed};
+
+use super::{AppState, error};
+
+/// Proxies close what is silent for a minute.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// When a browser tries again after a lost connection, in ms.
+const RETRY: u32 = 1_000;
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Wanted {
+    /// Of which session; of all if left out.
+    session: Option<String>,
+    /// As the header of that name, for a page that can't set one.
+    last_event_id: Option<String>,
+}
+
+/// `GET /events`
+pub(super) async fn follow(
+    State(state): State<AppState>,
+    Query(wanted): Query<Wanted>,
+    headers: HeaderMap,
+) -> Response {
+    // A browser that reconnects sends the header, which is newer than its address.
+    let header = headers.get(&LAST_EVENT_ID).map(|id| id.to_str().unwrap_or_default());
+    let start = match header.or(wanted.last_event_id.as_deref()) {
+        None => Start::Now,
+        Some(id) => id.parse().map_or(Start::AfterUnknown, Start::After),
+    };
+    let session = wanted.session.as_deref().filter(|session| !session.is_empty());
+    let subscription = match state.bridge.subscribe(session, start) {
+        Ok(subscription) => subscription,
+        Err(error) => return error::bridge_refused(&error),
+    };
+    let mut response = Response::new(Body::from_stream(stream::unfold(
+        Sent { subscription, id: None },
+        Sent::next,
+    )));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    // Proxies must not collect it.
+    headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    response
+}
+
+/// A client, and what it was told of its position.
+struct Sent {
+    subscription: Subscription,
+    id: Option<u64>,
+}
+
+impl Sent {
+    /// The next piece of the answer. The one after it is made when the client has taken this one.
+    async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        let mut text = String::new();
+        if self.id.is_none() {
+            let _ = write!(text, "retry: {RETRY}\n: connected\n");
+            self.write_position(&mut text);
+        } else {
+            match tokio::time::timeout(KEEP_ALIVE, self.subscription.next()).await {
+                Ok(Some(batch)) => self.write_batch(&mut text, &batch),
+                Ok(None) => return None,
+                Err(_) => {
+                    text.push_str(": keep-alive\n");
+                    self.write_position(&mut text);
+                }
+            }
+        }
+        Some((Ok(text.into()), self))
+    }
+
+    /// An id without data: the client sends it when it comes again, and gets nothing twice.
+    fn write_position(&mut self, text: &mut String) {
+        let id = self.subscription.read_up_to();
+        if self.id.replace(id) != Some(id) {
+            let _ = writeln!(text, "id: {id}");
+        }
+        text.push('\n');
+    }
+
+    fn write_batch(&mut self, text: &mut String, batch: &Batch) {
+        if let Some(oldest) = batch.missed {
+            let missed = Event::Missed(Missed { oldest });
+            write_event(text, oldest - 1, missed.name(), &missed.data());
+            self.id = Some(oldest - 1);
+        }
+        for event in &batch.events {
+            write_event(text, event.id, event.name, &event.data);
+            self.id = Some(event.id);
+        }
+    }
+}
+
+/// The data is JSON and has no line breaks.
+fn write_event(text: &mut String, id: u64, name: &str, data: &str) {
+    let _ = write!(text, "id: {id}\nevent: {name}\ndata: {data}\n\n");
+}
