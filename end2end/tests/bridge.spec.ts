@@ -65,6 +65,7 @@ test("a plain prompt is answered, and is there again after a reload", async ({ b
   await bridge.projects.filter({ hasText: "two" }).click();
   await expect(page).toHaveURL(/project=/);
   await expect(bridge.blocks).toHaveCount(0);
+  await expect(page.locator('.bridge-project[aria-current="page"]')).toHaveText("two");
   await bridge.projects.filter({ hasText: "one" }).click();
   await expect(bridge.blocks).toHaveText(before);
 
@@ -87,7 +88,11 @@ test("two windows see the same, and it fits a phone", async ({ bridge, page, con
   const other = await BridgePage.open(await context.newPage(), new URL(page.url()).origin);
   await bridge.ask(BridgePage.script(CREATE, FINAL));
   await expect(other.cards.locator(".permission-approve")).toBeVisible();
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  const { scrollWidth, scrollHeight } = await page.evaluate(() => {
+    const { scrollWidth, scrollHeight } = document.documentElement;
+    return { scrollWidth, scrollHeight };
+  });
+  expect([scrollWidth, scrollHeight]).toEqual([390, 844]);
   await other.cards.locator(".permission-approve").click();
   await expect(bridge.cards.locator(".permission-outcome")).toContainText("Approved");
   await bridge.idle();

@@ -5,7 +5,6 @@ mod request;
 
 use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::components::A;
 use leptos_router::hooks::use_query_map;
 use leptos_router::params::ParamsMap;
 use wire::PermissionDecision;
@@ -68,14 +67,14 @@ fn draw_list(projects: &Load<Vec<SessionSummary>>, chosen: Option<String>) -> An
                 let current = (chosen.as_ref() == Some(&project.id)).then_some("page");
                 view! {
                     <li>
-                        <A
+                        <a
                             href=project_url(&project.id)
-                            attr:class="bridge-project"
-                            attr:aria-current=current
-                            attr:data-session-id=id
+                            class="bridge-project"
+                            aria-current=current
+                            data-session-id=id
                         >
                             {name}
-                        </A>
+                        </a>
                     </li>
                 }
                 .erase()

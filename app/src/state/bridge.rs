@@ -219,7 +219,8 @@ fn end(block: &mut Block, model: Option<String>, reason: RunEnd, error: Option<S
     block.title = (!parts.is_empty()).then(|| parts.join(", "));
     block.completed = true;
     block.failed = reason == RunEnd::Failed;
-    if let Some(error) = error {
+    // That it was cancelled is said in the title.
+    if let Some(error) = error.filter(|_| reason != RunEnd::Cancelled) {
         if !block.body.is_empty() {
             block.add_paragraph("\n");
         }

@@ -134,7 +134,7 @@ fn a_run_is_shown_from_its_goal_to_its_end() {
 fn a_failure_says_why_below_what_was_written() {
     let mut log = Log::default();
     hear(&mut log, [fragment(1, "so far"), done(1, RunEnd::Failed, Some("no model"))]);
-    hear(&mut log, [done(2, RunEnd::Cancelled, None)]);
+    hear(&mut log, [done(2, RunEnd::Cancelled, Some("cancelled"))]);
     assert_eq!(
         shown(&log),
         ["Message (m, failed): so far\n\nError: no model", "Message (m, cancelled): "]
