@@ -186,24 +186,17 @@ fn settle(
     let providers = providers::settle(&file, working_directory)?;
     let secret_variables = providers::secret_variables(&file);
     let copilot = copilot::settle(&line, &file, working_directory, &secret_variables)?;
+    let extensions = extensions::settle(&line, &file, working_directory, &secret_variables)?;
 
     let test_folder = match line.test_folder.or(file.test_folder) {
         Some(folder) => working_directory.join(folder),
         None => working_directory.join("tests"),
     };
-    let test = line.test || file.test;
-    let extensions = extensions::settle(
-        &file,
-        line.allow_extensions,
-        test,
-        &secret_variables,
-        working_directory,
-    )?;
     let entry = line.entry.or(file.entry).map(|entry| working_directory.join(entry));
     Ok(Settings {
         host,
         port: line.port.or(file.port).unwrap_or(default_address.port()),
-        test,
+        test: line.test || file.test,
         test_folder,
         access_key,
         access_key_generated,

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::ConfigError;
+use super::command_line::CommandLine;
 use super::file::ConfigFile;
 
 /// Our folder among the states of programs, and the file in it.
@@ -22,13 +23,13 @@ pub(super) struct ExtensionsTable {
 
 /// What is started where. In test mode, nothing that belongs to the user.
 pub(super) fn settle(
+    line: &CommandLine,
     file: &ConfigFile,
-    allow_everywhere: bool,
-    is_test: bool,
-    secrets: &[String],
     working_directory: &Path,
+    secrets: &[String],
 ) -> Result<ExtensionSettings, ConfigError> {
     let table = &file.extensions;
+    let is_test = line.test || file.test;
     for folder in &table.allow {
         if !folder.get_ref().is_absolute() {
             let problem = format!("not an absolute path: `{}`", folder.get_ref().display());
@@ -43,7 +44,7 @@ pub(super) fn settle(
     Ok(ExtensionSettings {
         user_folder: copilot.filter(|_| !is_test).map(|folder| folder.join("extensions")),
         trust_file: state.filter(|_| !is_test).map(|folder| folder.join(STATE)),
-        allow_everywhere,
+        allow_everywhere: line.allow_extensions,
         allowed: table.allow.iter().map(|folder| folder.get_ref().clone()).collect(),
         sdk_path: sdk_path.map(|path| working_directory.join(path)),
         secrets: secrets.to_vec(),
