@@ -155,7 +155,7 @@ impl SessionExtensions {
         self.session_end(reason, error).await;
         let kind = if error.is_some() { "error" } else { "routine" };
         let data = json!({ "shutdownType": kind, "totalPremiumRequests": 0 });
-        let event = self.events.lock().make("session.shutdown", data);
+        let event = self.events.lock().make("session.shutdown", &data);
         self.tell(&event);
         self.stop_all().await;
     }
@@ -318,7 +318,7 @@ impl SessionExtensions {
                 Ok(Err(_)) => {}
                 Err(_) => {
                     let seconds = self.host.settings.join_time_out.as_secs_f32();
-                    program.fail(self, format!("it did not join the session within {seconds} s"));
+                    program.fail(self, &format!("it did not join the session within {seconds} s"));
                 }
             }
         }
@@ -376,7 +376,7 @@ impl SessionExtensions {
             Err(reason) => {
                 let refusal = Refusal::new(INVALID_PARAMS, reason.clone());
                 program.peer.respond(&id, Err(refusal));
-                program.fail(self, reason);
+                program.fail(self, &reason);
             }
         }
     }
