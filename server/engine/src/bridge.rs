@@ -186,7 +186,7 @@ impl Bridge {
         let board = self.inner.board.lock();
         // The bus changes with the board locked only.
         let last_event_id = self.inner.bus.last_id();
-        board.history(board.find(id)?, last_event_id)
+        Ok(board.history(board.find(id)?, last_event_id))
     }
 
     /// Takes a message and starts its run, which waits for those before it.

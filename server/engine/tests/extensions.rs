@@ -29,7 +29,7 @@ use wire::{
 
 const MODEL: &str = "simulated-quick";
 /// Only a safety net: tests wait for conditions.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A project with extensions, and the sessions in it.
 struct Project {

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::ConfigError;
+use super::command_line::CommandLine;
 use super::file::ConfigFile;
 
 /// Remembers the folders whose extensions may run, where the portal keeps what it remembers.
@@ -22,14 +23,20 @@ pub(super) struct ExtensionsTable {
 
 /// What is started where. In test mode, nothing that belongs to the user.
 pub(super) fn settle(
+    line: &CommandLine,
     file: &ConfigFile,
+<<<<<<< HEAD
     allow_everywhere: bool,
     is_test: bool,
     secrets: &[String],
     data: Option<&Path>,
+=======
+>>>>>>> d5c4bc938042772ea6bcd3fa3c40d9b198e86a2d
     working_directory: &Path,
+    secrets: &[String],
 ) -> Result<ExtensionSettings, ConfigError> {
     let table = &file.extensions;
+    let is_test = line.test || file.test;
     for folder in &table.allow {
         if !folder.get_ref().is_absolute() {
             let problem = format!("not an absolute path: `{}`", folder.get_ref().display());
@@ -41,8 +48,13 @@ pub(super) fn settle(
     let copilot = variable("COPILOT_HOME").or_else(|| Some(home?.join(".copilot")));
     Ok(ExtensionSettings {
         user_folder: copilot.filter(|_| !is_test).map(|folder| folder.join("extensions")),
+<<<<<<< HEAD
         trust_file: data.map(|folder| folder.join(TRUST_FILE)),
         allow_everywhere,
+=======
+        trust_file: state.filter(|_| !is_test).map(|folder| folder.join(STATE)),
+        allow_everywhere: line.allow_extensions,
+>>>>>>> d5c4bc938042772ea6bcd3fa3c40d9b198e86a2d
         allowed: table.allow.iter().map(|folder| folder.get_ref().clone()).collect(),
         sdk_path: sdk_path.map(|path| working_directory.join(path)),
         secrets: secrets.to_vec(),

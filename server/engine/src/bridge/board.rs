@@ -158,22 +158,18 @@ impl Board {
         self.sessions.iter_mut().find(|session| session.id == id)
     }
 
-    pub(super) fn history(
-        &self,
-        session: &Session,
-        last_event_id: u64,
-    ) -> Result<SessionHistory, BridgeError> {
+    pub(super) fn history(&self, session: &Session, last_event_id: u64) -> SessionHistory {
         let mut messages = session.messages.clone();
         let of_session = self.runs.iter().filter(|run| run.session_id == session.id);
         messages.extend(of_session.map(|run| run.answer(None, None)));
         let approvals = self.approvals.iter().filter(|ask| ask.session_id == session.id);
-        Ok(SessionHistory {
+        SessionHistory {
             id: session.id.clone(),
             name: session.name.clone(),
             approvals: approvals.cloned().collect(),
             messages,
             last_event_id,
-        })
+        }
     }
 
     /// What was said before a run in its session, the oldest first, in words that are few enough.

@@ -31,7 +31,8 @@ impl Rate {
         let rested_at = self.rested_at.max(now) + each;
         let too_early = rested_at.saturating_duration_since(now + MINUTE);
         if !too_early.is_zero() {
-            return Err(Duration::from_secs(too_early.as_secs_f64().ceil() as u64));
+            let begun = u64::from(too_early.subsec_nanos() > 0);
+            return Err(Duration::from_secs(too_early.as_secs() + begun));
         }
         self.rested_at = rested_at;
         Ok(())

@@ -159,15 +159,14 @@ impl Run {
     async fn choose_model(&self) -> Result<(String, Found), String> {
         let catalog = &self.bridge.catalog;
         let of_session = || self.bridge.board.lock().session(&self.session_id)?.model.clone();
-        let model = match self.model.clone().or_else(of_session) {
-            Some(model) => model,
-            None => {
-                let models = catalog.models().await.models;
-                let usual = models.iter().find(|model| model.id == USUAL_MODEL);
-                let free = || models.iter().find(|model| model.multiplier <= 0.0);
-                let chosen = usual.or_else(free).or(models.first());
-                chosen.map(|model| model.id.clone()).ok_or("there is no model to answer")?
-            }
+        let model = if let Some(model) = self.model.clone().or_else(of_session) {
+            model
+        } else {
+            let models = catalog.models().await.models;
+            let usual = models.iter().find(|model| model.id == USUAL_MODEL);
+            let free = || models.iter().find(|model| model.multiplier <= 0.0);
+            let chosen = usual.or_else(free).or(models.first());
+            chosen.map(|model| model.id.clone()).ok_or("there is no model to answer")?
         };
         let found = catalog.find(&model).await;
         let found = found.ok_or_else(|| format!("unknown model: `{model}`"))?;

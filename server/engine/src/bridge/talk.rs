@@ -86,11 +86,11 @@ impl Heard {
     fn hear(&self, event: AgentEvent) {
         match event {
             AgentEvent::TextDelta { kind: TextKind::Message, id, delta } => self.add(id, &delta),
-            AgentEvent::TextEnd { kind: TextKind::Message, id, content: Some(content) } => {
-                // A block of which no delta came is told as a whole.
-                if self.turn.lock().block.as_ref() != Some(&id) {
-                    self.add(id, &content);
-                }
+            // A block of which no delta came is told as a whole.
+            AgentEvent::TextEnd { kind: TextKind::Message, id, content: Some(content) }
+                if self.turn.lock().block.as_ref() != Some(&id) =>
+            {
+                self.add(id, &content);
             }
             AgentEvent::Error { message } => self.turn.lock().problem = Some(message),
             AgentEvent::Crashed { message } => {

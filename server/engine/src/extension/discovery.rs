@@ -71,6 +71,8 @@ fn scan(folder: &Path) -> Vec<(String, PathBuf)> {
 
 #[cfg(test)]
 mod tests {
+    use wire::ExtensionSource::{Project, User};
+
     use super::*;
 
     fn extension(folder: &Path, name: &str) {
@@ -94,7 +96,6 @@ mod tests {
         let found = discover(root.path(), Some(user.path()));
         let found: Vec<_> =
             found.iter().map(|found| (&*found.name, found.source, found.is_shadowed)).collect();
-        use ExtensionSource::{Project, User};
         let expected =
             [("a", Project, false), ("b", Project, false), ("b", User, true), ("c", User, false)];
         assert_eq!(found, expected);

@@ -26,11 +26,11 @@ impl Events {
     /// The event of a response, if extensions are told.
     pub(super) fn of(&mut self, response: &SessionResponse) -> Option<Value> {
         let (name, data) = self.describe(response)?;
-        Some(self.make(name, data))
+        Some(self.make(name, &data))
     }
 
     /// Makes an event. It is remembered unless it is only of interest now.
-    pub(super) fn make(&mut self, name: &str, data: Value) -> Value {
+    pub(super) fn make(&mut self, name: &str, data: &Value) -> Value {
         self.count += 1;
         let id = format!("event-{}", self.count);
         let is_ephemeral = name == "session.idle" || name.starts_with("external_tool.");

@@ -83,10 +83,9 @@ impl SessionExtensions {
     pub(super) async fn session_start(&self, source: &str) {
         for program in self.hooked() {
             let input = json!({ "source": source });
-            if let Some(output) = self.ask(&program, "sessionStart", input).await {
-                if let Some(context) = additional_context(&output) {
-                    self.add_context(context);
-                }
+            let output = self.ask(&program, "sessionStart", input).await;
+            if let Some(context) = output.as_ref().and_then(additional_context) {
+                self.add_context(context);
             }
         }
     }
@@ -231,13 +230,13 @@ impl ToolHooks for Hooks {
                     "toolArgs": consent.arguments,
                     "toolResult": result::write(&outcome),
                 });
-                let Some(mut output) = session.ask(&program, "postToolUse", input).await else {
+                let Some(output) = session.ask(&program, "postToolUse", input).await else {
                     continue;
                 };
                 contexts.extend(additional_context(&output));
-                let modified = output.get_mut("modifiedResult").filter(|result| !result.is_null());
+                let modified = output.get("modifiedResult").filter(|result| !result.is_null());
                 if let Some(modified) = modified {
-                    outcome = result::read(modified.take());
+                    outcome = result::read(modified);
                 }
             }
         }

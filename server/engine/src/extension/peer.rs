@@ -161,6 +161,11 @@ impl Peer {
         self.waiting.lock().calls.remove(request_id).is_some()
     }
 
+    /// Whether the extension says no more.
+    pub(super) fn has_ended(&self) -> bool {
+        self.waiting.lock().has_ended
+    }
+
     /// The extension says no more: whoever waits for it learns it.
     pub(super) fn end(&self) {
         let mut waiting = self.waiting.lock();

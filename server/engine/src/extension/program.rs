@@ -94,7 +94,7 @@ impl Program {
                 *program.running.lock() = Some(session.host().lifecycle.spawn(run));
             }
             Err(error) => {
-                program.fail(session, format!("Node could not be started: {error}"));
+                program.fail(session, &format!("Node could not be started: {error}"));
                 program.peer.end();
             }
         }
@@ -125,7 +125,7 @@ impl Program {
     }
 
     /// It can't go on, and is ended.
-    pub(super) fn fail(&self, session: &SessionExtensions, reason: String) {
+    pub(super) fn fail(&self, session: &SessionExtensions, reason: &str) {
         {
             let mut standing = self.standing.lock();
             if standing.state == ExtensionState::Failed || standing.state == ExtensionState::Stopped
@@ -133,7 +133,7 @@ impl Program {
                 return;
             }
             standing.state = ExtensionState::Failed;
-            standing.reason = Some(reason.clone());
+            standing.reason = Some(reason.to_owned());
         }
         self.stop.cancel();
         let message = format!("the extension has failed: {reason}");
@@ -259,7 +259,7 @@ impl Run {
         if let Some(session) = self.session.upgrade() {
             session.take_away(&self.program);
             if let Some(reason) = reason {
-                self.program.fail(&session, reason);
+                self.program.fail(&session, &reason);
             }
         }
         process.stop(grace).await;

@@ -7,8 +7,8 @@ use wire::{ToolError, ToolResult};
 const MAX_RESULT: usize = 64 * 1024;
 
 /// Reads a result. Nothing is an empty success, and what is neither is JSON for the model to read.
-pub(super) fn read(result: Value) -> Result<ToolResult, ToolError> {
-    let (text, kind) = match &result {
+pub(super) fn read(result: &Value) -> Result<ToolResult, ToolError> {
+    let (text, kind) = match result {
         Value::Null => (String::new(), "success"),
         Value::String(text) => (text.clone(), "success"),
         Value::Object(fields) if fields.get("textResultForLlm").is_some_and(Value::is_string) => {
@@ -41,10 +41,8 @@ pub(super) fn write(outcome: &Result<ToolResult, ToolError>) -> Value {
             "toolTelemetry": {},
         }),
         Err(error) => {
-            let kind = match error.code.as_deref() {
-                Some(kind @ ("rejected" | "denied")) => kind,
-                _ => "failure",
-            };
+            let kind = error.code.as_deref().filter(|kind| matches!(*kind, "rejected" | "denied"));
+            let kind = kind.unwrap_or("failure");
             json!({
                 "textResultForLlm": error.message,
                 "resultType": kind,
@@ -63,12 +61,9 @@ pub(super) fn with_context(
     match outcome {
         Ok(ToolResult { content, detailed_content }) => {
             let shown = detailed_content.unwrap_or_else(|| content.clone());
-            let content = if content.is_empty() {
-                context.to_owned()
-            } else {
-                format!("{content}\n\n{context}")
-            };
-            Ok(ToolResult { content, detailed_content: Some(shown) })
+            let text = [content.as_str(), context].join("\n\n");
+            let text = if content.is_empty() { context.to_owned() } else { text };
+            Ok(ToolResult { content: text, detailed_content: Some(shown) })
         }
         Err(ToolError { message, code }) => {
             Err(ToolError { message: format!("{message}\n\n{context}"), code })
@@ -88,35 +83,37 @@ pub(super) fn cut(mut text: String) -> String {
 mod tests {
     use super::*;
 
-    fn ok(text: &str) -> Result<ToolResult, ToolError> {
-        Ok(ToolResult { content: text.to_owned(), detailed_content: None })
+    type Outcome = Result<ToolResult, ToolError>;
+
+    fn ok(text: &str) -> Outcome {
+        Outcome::Ok(ToolResult { content: text.to_owned(), detailed_content: None })
     }
 
-    fn error(text: &str, code: &str) -> Result<ToolResult, ToolError> {
-        Err(ToolError { message: text.to_owned(), code: Some(code.to_owned()) })
+    fn error(text: &str, code: &str) -> Outcome {
+        Outcome::Err(ToolError { message: text.to_owned(), code: Some(code.to_owned()) })
     }
 
     #[test]
     fn every_form_of_result_is_read() {
         let object =
             |text: &str, kind: &str| json!({ "textResultForLlm": text, "resultType": kind });
-        assert_eq!(read(json!("a")), ok("a"));
-        assert_eq!(read(Value::Null), ok(""));
-        assert_eq!(read(object("a", "success")), ok("a"));
-        assert_eq!(read(json!({ "textResultForLlm": "a" })), ok("a"));
-        assert_eq!(read(json!({ "rows": 2 })), ok("{\"rows\":2}"));
+        assert_eq!(read(&json!("a")), ok("a"));
+        assert_eq!(read(&Value::Null), ok(""));
+        assert_eq!(read(&object("a", "success")), ok("a"));
+        assert_eq!(read(&json!({ "textResultForLlm": "a" })), ok("a"));
+        assert_eq!(read(&json!({ "rows": 2 })), ok("{\"rows\":2}"));
         for kind in ["failure", "rejected", "denied"] {
-            assert_eq!(read(object("no", kind)), error("no", kind));
+            assert_eq!(read(&object("no", kind)), error("no", kind));
         }
-        assert_eq!(read(object("", "failure")), error("the tool has failed", "failure"));
-        let long = read(json!("x".repeat(2 * MAX_RESULT))).expect("a result").content;
+        assert_eq!(read(&object("", "failure")), error("the tool has failed", "failure"));
+        let long = read(&json!("x".repeat(2 * MAX_RESULT))).expect("a result").content;
         assert!(long.ends_with("[cut]") && long.len() < MAX_RESULT + 10);
     }
 
     #[test]
     fn what_is_written_can_be_read_again() {
         for outcome in [ok("a"), error("no", "failure"), error("no", "denied")] {
-            assert_eq!(read(write(&outcome)), outcome);
+            assert_eq!(read(&write(&outcome)), outcome);
         }
     }
 

@@ -103,8 +103,8 @@ fn search(node: &Path) -> Option<PathBuf> {
 /// `/usr` of `/usr/bin/node`.
 fn node_prefix(node: &Path) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
-    let found = std::env::split_paths(&path).map(|folder| folder.join(node));
-    let found = found.filter_map(|candidate| candidate.canonicalize().ok()).next()?;
+    let mut found = std::env::split_paths(&path).map(|folder| folder.join(node));
+    let found = found.find_map(|candidate| candidate.canonicalize().ok())?;
     Some(found.parent()?.parent()?.to_owned())
 }
 

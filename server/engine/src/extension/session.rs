@@ -69,6 +69,8 @@ pub struct SessionExtensions {
     /// Whether there is anybody to tell.
     is_active: AtomicBool,
     prompts: AtomicU64,
+    /// Said when the session ends: nothing is started any more.
+    ending: CancellationToken,
     /// The parent of every program's token: they end with this.
     stop: CancellationToken,
     _ends: DropGuard,
@@ -82,7 +84,6 @@ struct State {
     /// For the model, with the next prompt.
     context: Vec<String>,
     is_enabled: bool,
-    has_ended: bool,
 }
 
 impl SessionExtensions {
@@ -97,6 +98,7 @@ impl SessionExtensions {
             events: Mutex::default(),
             is_active: AtomicBool::new(false),
             prompts: AtomicU64::new(0),
+            ending: CancellationToken::new(),
             _ends: stop.clone().drop_guard(),
             stop,
         })
@@ -115,7 +117,7 @@ impl SessionExtensions {
     pub async fn start(self: &Arc<Self>) {
         if self.is_trusted() {
             let _changing = self.changing.lock().await;
-            self.start_all("new").await;
+            self.ending.run_until_cancelled(self.start_all("new")).await;
         }
     }
 
@@ -124,7 +126,7 @@ impl SessionExtensions {
         let _changing = self.changing.lock().await;
         self.stop_all().await;
         if self.is_trusted() {
-            self.start_all("resume").await;
+            self.ending.run_until_cancelled(self.start_all("resume")).await;
         } else {
             self.disable();
         }
@@ -144,15 +146,16 @@ impl SessionExtensions {
 
     /// Ends the extensions: first they are told.
     pub async fn end(&self, reason: &str, error: Option<&str>) {
+        // Whatever is being started is not waited for.
+        self.ending.cancel();
         let _changing = self.changing.lock().await;
-        self.state.lock().has_ended = true;
         if !self.is_active.load(Ordering::Relaxed) {
             return;
         }
         self.session_end(reason, error).await;
         let kind = if error.is_some() { "error" } else { "routine" };
         let data = json!({ "shutdownType": kind, "totalPremiumRequests": 0 });
-        let event = self.events.lock().make("session.shutdown", data);
+        let event = self.events.lock().make("session.shutdown", &data);
         self.tell(&event);
         self.stop_all().await;
     }
@@ -187,7 +190,12 @@ impl SessionExtensions {
             extensions.push(if found.is_shadowed {
                 shadowed(&found)
             } else if trusted {
-                found.info(ExtensionState::Stopped, Some("not started yet: reload".to_owned()))
+                let reason = if self.parts.agent_runs_them {
+                    "the agent has not started it; it may with the next session"
+                } else {
+                    "not started yet: reload"
+                };
+                found.info(ExtensionState::Stopped, Some(reason.to_owned()))
             } else {
                 found.info(ExtensionState::Untrusted, Some("the folder is not trusted".to_owned()))
             });
@@ -267,7 +275,7 @@ impl SessionExtensions {
     }
 
     async fn start_all(self: &Arc<Self>, source: &str) {
-        if self.parts.agent_runs_them || self.state.lock().has_ended {
+        if self.parts.agent_runs_them {
             return;
         }
         self.enable();
@@ -310,7 +318,7 @@ impl SessionExtensions {
                 Ok(Err(_)) => {}
                 Err(_) => {
                     let seconds = self.host.settings.join_time_out.as_secs_f32();
-                    program.fail(self, format!("it did not join the session within {seconds} s"));
+                    program.fail(self, &format!("it did not join the session within {seconds} s"));
                 }
             }
         }
@@ -354,6 +362,10 @@ impl SessionExtensions {
         match admitted {
             Ok(names) => {
                 program.join(names, hooks);
+                // It may have ended just now, before it was known what to take away.
+                if program.peer.has_ended() {
+                    self.take_away(program);
+                }
                 let answer = json!({
                     "sessionId": session,
                     "workspacePath": self.parts.folder.display().to_string(),
@@ -364,7 +376,7 @@ impl SessionExtensions {
             Err(reason) => {
                 let refusal = Refusal::new(INVALID_PARAMS, reason.clone());
                 program.peer.respond(&id, Err(refusal));
-                program.fail(self, reason);
+                program.fail(self, &reason);
             }
         }
     }

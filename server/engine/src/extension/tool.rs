@@ -177,7 +177,7 @@ impl ToolHandler for ExtensionTool {
             tell: &|| event("external_tool.completed", json!({ "requestId": request_id })),
         };
         match waiting.await {
-            Ok(Ok(result)) => result::read(result),
+            Ok(Ok(result)) => result::read(&result),
             Ok(Err(message)) => Err(failure("failure", result::cut(message))),
             Err(_) => Err(failure("failure", "the extension ended before its tool did")),
         }

@@ -330,7 +330,7 @@ impl SessionManager {
         let work = Arc::clone(&extensions);
         let decided = async move {
             work.decide(is_trusted).await;
-            join_all(others.iter().map(|other| other.reload())).await;
+            join_all(others.iter().map(SessionExtensions::reload)).await;
         };
         let _ = self.lifecycle.spawn(decided).await;
         Ok(extensions.list().await)

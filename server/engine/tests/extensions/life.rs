@@ -1,5 +1,7 @@
 //! How extensions begin and end, and what of it a session notices.
 
+use wire::ExtensionSource::{Project as OfProject, User};
+
 use super::*;
 
 #[tokio::test]
@@ -113,7 +115,6 @@ async fn an_extension_of_the_project_shadows_one_of_the_user() {
     assert_eq!(results(&seen), [Ok("of the project".to_owned())]);
     let states: Vec<_> =
         project.list(id).await.extensions.iter().map(|info| (info.source, info.state)).collect();
-    use wire::ExtensionSource::{Project as OfProject, User};
     let expected = [(OfProject, ExtensionState::Running), (User, ExtensionState::Shadowed)];
     assert_eq!(states, expected);
     project.end().await;
