@@ -221,25 +221,13 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
     let access_key = given_key.or_else(|| access_key_generated.then(AccessKey::generate));
 
     let providers = providers::settle(&file, working_directory)?;
-<<<<<<< HEAD
     let secret_variables = file.secret_variables();
     let test = line.test || file.test;
     let copilot = copilot::settle(&line, &file, working_directory, test, &secret_variables)?;
     let bridge = bridge::settle(&line, &file, working_directory)?;
     let data = bridge::settle_data(&line, &file, working_directory, test);
-    let extensions = extensions::settle(
-        &file,
-        line.allow_extensions,
-        test,
-        &secret_variables,
-        data.as_deref(),
-        working_directory,
-    )?;
-=======
-    let secret_variables = providers::secret_variables(&file);
-    let copilot = copilot::settle(&line, &file, working_directory, &secret_variables)?;
-    let extensions = extensions::settle(&line, &file, working_directory, &secret_variables)?;
->>>>>>> d5c4bc938042772ea6bcd3fa3c40d9b198e86a2d
+    let extensions =
+        extensions::settle(&line, &file, working_directory, data.as_deref(), &secret_variables)?;
 
     let test_folder = match line.test_folder.or(file.test_folder) {
         Some(folder) => working_directory.join(folder),
@@ -249,7 +237,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
     Ok(Settings {
         host,
         port: line.port.or(file.port).unwrap_or(default_address.port()),
-        test: line.test || file.test,
+        test,
         test_folder,
         access_key,
         access_key_generated,

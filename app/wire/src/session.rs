@@ -327,11 +327,17 @@ mod tests {
         text.to_owned()
     }
 
+    fn assert_spelling(table: &[(SessionResponse, &str)]) {
+        for (response, json) in table {
+            assert_eq!(serde_json::to_string(response).expect("json"), *json);
+            let back: SessionResponse = serde_json::from_str(json).expect(json);
+            assert_eq!(back, *response);
+        }
+    }
+
     #[test]
     fn responses_are_spelt_as_the_api_says() {
         use SessionResponse as R;
-        let question = "permission-00000000-0000-4000-8000-000000000001";
-        let question: PermissionId = question.parse().expect("an id");
         let table = [
             (
                 R::StartReasoning { reasoning_id: text("r") },
@@ -414,6 +420,17 @@ mod tests {
                 r#"{"callback":"onGeneratedUserPrompt","prompt":"p"}"#,
             ),
             (R::UserPrompt { prompt: text("p") }, r#"{"callback":"onUserPrompt","prompt":"p"}"#),
+            (R::Error { message: text("e") }, r#"{"sessionError":"e"}"#),
+        ];
+        assert_spelling(&table);
+    }
+
+    #[test]
+    fn questions_usage_and_logs_are_spelt_as_the_api_says() {
+        use SessionResponse as R;
+        let question = "permission-00000000-0000-4000-8000-000000000001";
+        let question: PermissionId = question.parse().expect("an id");
+        assert_spelling(&[
             (
                 R::PermissionRequest(PendingPermission {
                     id: question,
@@ -450,13 +467,7 @@ mod tests {
                 },
                 r#"{"callback":"onExtensionLog","extension":"x","level":"warning","message":"m","ephemeral":true}"#,
             ),
-            (R::Error { message: text("e") }, r#"{"sessionError":"e"}"#),
-        ];
-        for (response, json) in table {
-            assert_eq!(serde_json::to_string(&response).expect("json"), json);
-            let back: R = serde_json::from_str(json).expect(json);
-            assert_eq!(back, response);
-        }
+        ]);
     }
 
     #[test]

@@ -25,14 +25,8 @@ pub(super) struct ExtensionsTable {
 pub(super) fn settle(
     line: &CommandLine,
     file: &ConfigFile,
-<<<<<<< HEAD
-    allow_everywhere: bool,
-    is_test: bool,
-    secrets: &[String],
-    data: Option<&Path>,
-=======
->>>>>>> d5c4bc938042772ea6bcd3fa3c40d9b198e86a2d
     working_directory: &Path,
+    data: Option<&Path>,
     secrets: &[String],
 ) -> Result<ExtensionSettings, ConfigError> {
     let table = &file.extensions;
@@ -48,13 +42,8 @@ pub(super) fn settle(
     let copilot = variable("COPILOT_HOME").or_else(|| Some(home?.join(".copilot")));
     Ok(ExtensionSettings {
         user_folder: copilot.filter(|_| !is_test).map(|folder| folder.join("extensions")),
-<<<<<<< HEAD
         trust_file: data.map(|folder| folder.join(TRUST_FILE)),
-        allow_everywhere,
-=======
-        trust_file: state.filter(|_| !is_test).map(|folder| folder.join(STATE)),
         allow_everywhere: line.allow_extensions,
->>>>>>> d5c4bc938042772ea6bcd3fa3c40d9b198e86a2d
         allowed: table.allow.iter().map(|folder| folder.get_ref().clone()).collect(),
         sdk_path: sdk_path.map(|path| working_directory.join(path)),
         secrets: secrets.to_vec(),

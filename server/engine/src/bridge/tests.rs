@@ -5,6 +5,7 @@ mod cancelling;
 mod prompts;
 mod sessions;
 
+use std::collections::VecDeque;
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +31,7 @@ struct Fixture {
     lifecycle: Lifecycle,
     events: Subscription,
     /// What was read and not looked at.
-    unread: std::collections::VecDeque<Event>,
+    unread: VecDeque<Event>,
 }
 
 impl Fixture {
@@ -53,7 +54,7 @@ impl Fixture {
         let data = tempfile::tempdir().expect("temporary folder");
         let (bridge, lifecycle) = start(settings, &data);
         let events = bridge.subscribe(None, Start::Now).expect("a place");
-        Self { folders, data, bridge, lifecycle, events, unread: Default::default() }
+        Self { folders, data, bridge, lifecycle, events, unread: VecDeque::default() }
     }
 
     /// A goal for which the model writes these steps, one a turn.
@@ -166,7 +167,7 @@ fn script(steps: &[Value]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn act(action: Value) -> Value {
+fn act(action: &Value) -> Value {
     json!({ "actions": [action], "commentary": "Working", "done": false })
 }
 

@@ -83,14 +83,19 @@ pub(super) fn cut(mut text: String) -> String {
 mod tests {
     use super::*;
 
-    type Outcome = Result<ToolResult, ToolError>;
-
-    fn ok(text: &str) -> Outcome {
-        Outcome::Ok(ToolResult { content: text.to_owned(), detailed_content: None })
+    fn ok(text: &str) -> Result<ToolResult, ToolError> {
+        outcome(text, None)
     }
 
-    fn error(text: &str, code: &str) -> Outcome {
-        Outcome::Err(ToolError { message: text.to_owned(), code: Some(code.to_owned()) })
+    fn error(text: &str, code: &str) -> Result<ToolResult, ToolError> {
+        outcome(text, Some(code))
+    }
+
+    fn outcome(text: &str, code: Option<&str>) -> Result<ToolResult, ToolError> {
+        match code {
+            None => Ok(ToolResult { content: text.to_owned(), detailed_content: None }),
+            Some(code) => Err(ToolError { message: text.to_owned(), code: Some(code.to_owned()) }),
+        }
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use super::*;
 
 fn read() -> Value {
-    act(json!({ "tool": "readFiles", "files": ["README.md"] }))
+    act(&json!({ "tool": "readFiles", "files": ["README.md"] }))
 }
 
 fn edit(content: &str) -> Value {
-    act(json!({ "tool": "editFile", "path": "README.md", "content": content }))
+    act(&json!({ "tool": "editFile", "path": "README.md", "content": content }))
 }
 
 #[tokio::test(start_paused = true)]
@@ -104,11 +104,11 @@ async fn what_a_tool_refuses_is_told_and_the_agent_goes_on() {
     fs::write(fixture.folders[0].path().join("other.md"), "x").expect("file");
     let steps = [
         edit("# Not read\n"),
-        act(json!({ "tool": "readFiles", "files": ["other.md"] })),
-        act(json!({ "tool": "createFile", "path": "../out.md", "content": "x" })),
-        act(json!({ "tool": "createFile", "path": "/tmp/out.md", "content": "x" })),
-        act(json!({ "tool": "runCommand", "command": "touch ran" })),
-        act(json!({ "tool": "deleteFile", "path": "README.md" })),
+        act(&json!({ "tool": "readFiles", "files": ["other.md"] })),
+        act(&json!({ "tool": "createFile", "path": "../out.md", "content": "x" })),
+        act(&json!({ "tool": "createFile", "path": "/tmp/out.md", "content": "x" })),
+        act(&json!({ "tool": "runCommand", "command": "touch ran" })),
+        act(&json!({ "tool": "deleteFile", "path": "README.md" })),
         finish("Nothing worked."),
     ];
     fixture.pursue(&steps).await;
@@ -125,7 +125,7 @@ async fn what_a_tool_refuses_is_told_and_the_agent_goes_on() {
 #[tokio::test(start_paused = true)]
 async fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
     let mut fixture = Fixture::with(|settings| settings.agent.require_approval = true);
-    let create = act(json!({ "tool": "createFile", "path": "a", "content": "" }));
+    let create = act(&json!({ "tool": "createFile", "path": "a", "content": "" }));
     fixture.pursue(&[read(), create, edit("# Stale\n"), finish("")]).await;
     let question = fixture.approval_request().await;
     fs::write(fixture.folders[0].path().join("README.md"), "# Newer\n").expect("file");
@@ -152,7 +152,7 @@ async fn commands_run_if_they_are_allowed() {
 #[tokio::test(start_paused = true)]
 async fn nothing_changes_before_it_is_approved() {
     let mut fixture = Fixture::with(|settings| settings.agent.require_approval = true);
-    let create = act(json!({ "tool": "createFile", "path": "new.md", "content": "new\n" }));
+    let create = act(&json!({ "tool": "createFile", "path": "new.md", "content": "new\n" }));
     let run = fixture.pursue(&[read(), edit("# Bye\n"), create, finish("ok")]).await;
 
     let question = fixture.approval_request().await;
@@ -184,7 +184,7 @@ async fn nothing_changes_before_it_is_approved() {
 #[tokio::test(start_paused = true)]
 async fn nobody_deciding_in_time_is_a_refusal() {
     let mut fixture = Fixture::with(|settings| settings.agent.require_approval = true);
-    let create = act(json!({ "tool": "createFile", "path": "new.md", "content": "new\n" }));
+    let create = act(&json!({ "tool": "createFile", "path": "new.md", "content": "new\n" }));
     fixture.pursue(&[create, finish("ok")]).await;
     let question = fixture.approval_request().await;
     let Event::ApprovalDecision(decision) = fixture.event().await else { panic!("a decision") };

@@ -33,7 +33,7 @@ async fn a_model_that_streams_is_cut_off() {
 #[tokio::test(start_paused = true)]
 async fn a_pending_question_is_withdrawn() {
     let mut fixture = Fixture::with(|settings| settings.agent.require_approval = true);
-    let create = act(json!({ "tool": "createFile", "path": "new.md", "content": "" }));
+    let create = act(&json!({ "tool": "createFile", "path": "new.md", "content": "" }));
     let run = fixture.pursue(&[create, finish("")]).await;
     let question = fixture.approval_request().await;
     fixture.bridge.cancel(&run.to_string()).expect("running");
@@ -54,7 +54,7 @@ async fn a_running_command_is_killed() {
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
     assert!(made.success());
     let command = "exec 3>pipe; echo started >&3; sleep 1000 & sleep 1000";
-    let run = fixture.pursue(&[act(json!({ "tool": "runCommand", "command": command }))]).await;
+    let run = fixture.pursue(&[act(&json!({ "tool": "runCommand", "command": command }))]).await;
     let reading = tokio::task::spawn_blocking(move || {
         use std::io::{BufRead, BufReader};
         let mut pipe = BufReader::new(fs::File::open(pipe).expect("pipe"));

@@ -28,9 +28,10 @@ async fn what_was_said_before_is_told_but_not_obeyed_again() {
     assert_eq!(fixture.end().await.0, "one");
     fixture.send("say two", None).await;
     assert_eq!(fixture.end().await.0, "two");
-    let board = fixture.bridge.inner.board.lock();
-    let told = board.told_before(&board.first().expect("a session").id, MessageId::generate());
-    drop(board);
+    let told = {
+        let board = fixture.bridge.inner.board.lock();
+        board.told_before(&board.first().expect("a session").id, MessageId::generate())
+    };
     let prompt = instructions::prompt(&told, "and now?");
     assert_eq!(
         prompt,
