@@ -32,6 +32,9 @@ export default defineConfig({
   workers: 2,
   forbidOnly: !!process.env.CI,
   retries: 0,
+  // Everything waits for conditions. These only end a test that hangs, on a machine that is busy.
+  timeout: 90_000,
+  expect: { timeout: 15_000 },
   reporter: [["list"]],
   use: {
     browserName: "chromium",

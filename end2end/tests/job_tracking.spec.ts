@@ -98,7 +98,7 @@ test("a work that starts again begins anew", async ({ page }) => {
     await expect(job.blocks.last()).toContainText(/<2:/, { timeout: 1_000 });
   }).toPass();
   // The loop goes round: its body has no attempt, then a first one again.
-  await expect(job.tab("Driving")).toHaveAttribute("aria-selected", "true", { timeout: 15_000 });
+  await expect(job.tab("Driving")).toHaveAttribute("aria-selected", "true");
   await expect(job.tabs).toHaveText(["Driving", "Attempt #1"]);
   await expect(job.tab("Driving")).toHaveAttribute("aria-selected", "true");
   await expect(job.titled("TaskDecision").filter({ hasText: "[SESSION STARTED]" })).toHaveCount(1);
@@ -165,10 +165,10 @@ test("a lost connection is told, and nothing is lost or shown twice", async ({ p
   await expect(job.blocks.last()).toContainText(STREAM);
   const live = "**/api/copilot/live/**";
   await page.route(live, (route) => route.abort("connectionreset"));
-  await expect(job.banner).toContainText("Connection lost", { timeout: 15_000 });
+  await expect(job.banner).toContainText("Connection lost");
   await expect(job.stop).toBeEnabled();
   await page.unroute(live);
-  await expect(job.banner).toHaveCount(0, { timeout: 15_000 });
+  await expect(job.banner).toHaveCount(0);
   await expect(job.tabs).toHaveText(["Driving", "Attempt #1"]);
   await expect(job.tab("Attempt #1")).toHaveAttribute("aria-selected", "true");
   await expect(job.titled("Task")).toHaveCount(1);
@@ -216,7 +216,7 @@ test("thirty tasks stream at once, all are shown, and Stop works", async ({ page
     page.on(event as "requestfinished", (request) => open.delete(request));
   }
   const job = await TrackingPage.start(page, "wide");
-  await expect(job.progress).toHaveText("0 of 30 tasks done, 30 running", { timeout: 15_000 });
+  await expect(job.progress).toHaveText("0 of 30 tasks done, 30 running");
   for (let work = 0; work < 30; work++) {
     await job.node(work).focus();
     await page.keyboard.press("Enter");
@@ -254,7 +254,7 @@ test("what the server has forgotten of an ended job leaves its statuses", async 
     const answer = await page.request.get(`/api/copilot/job/${id}/status`);
     return ((await answer.json()) as { status: string }).status;
   };
-  await expect.poll(status, { timeout: 15_000 }).toBe("Failed");
+  await expect.poll(status).toBe("Failed");
   // New readers are refused a few seconds after the end.
   const live = async (): Promise<string | undefined> => {
     const answer = await page.request.get(`/api/copilot/job/${id}/live/${crypto.randomUUID()}`);

@@ -22,7 +22,7 @@ fn project() -> (TestApp, TempDir) {
     );
     let extensions = ExtensionSettings {
         sdk_path: Some(sdk.into()),
-        join_time_out: std::time::Duration::from_secs(60),
+        join_time_out: std::time::Duration::from_mins(1),
         ..ExtensionSettings::default()
     };
     (TestApp::with(Options { extensions, ..Options::default() }), folder)

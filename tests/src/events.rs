@@ -72,8 +72,8 @@ impl EventStream {
     pub async fn next_block(&mut self) -> Option<String> {
         loop {
             if let Some((block, rest)) = self.unread.split_once("\n\n") {
-                let block = block.to_owned();
-                self.unread = rest.to_owned();
+                let (block, rest) = (block.to_owned(), rest.to_owned());
+                self.unread = rest;
                 return Some(block);
             }
             let frame = timeout(SAFETY, self.body.frame()).await.expect("in time")?;

@@ -45,7 +45,7 @@ pub(super) async fn show_session(
 pub(super) async fn send_message(State(state): State<AppState>, Text(body): Text) -> Response {
     let request = match read(&body) {
         Ok(request) => request,
-        Err(response) => return response,
+        Err(unreadable) => return unreadable.refuse(),
     };
     match state.bridge.send(request).await {
         Ok(accepted) => (StatusCode::ACCEPTED, Json(accepted)).into_response(),
@@ -57,7 +57,7 @@ pub(super) async fn send_message(State(state): State<AppState>, Text(body): Text
 pub(super) async fn decide(State(state): State<AppState>, Text(body): Text) -> Response {
     match read::<ApprovalAnswer>(&body) {
         Ok(answer) => acknowledge(state.bridge.decide(&answer.approval_id, answer.approved)),
-        Err(response) => response,
+        Err(unreadable) => unreadable.refuse(),
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) async fn decide(State(state): State<AppState>, Text(body): Text) -> R
 pub(super) async fn cancel(State(state): State<AppState>, Text(body): Text) -> Response {
     match read::<CancelRequest>(&body) {
         Ok(request) => acknowledge(state.bridge.cancel(&request.id)),
-        Err(response) => response,
+        Err(unreadable) => unreadable.refuse(),
     }
 }
 
@@ -73,18 +73,23 @@ pub(super) async fn cancel(State(state): State<AppState>, Text(body): Text) -> R
 pub(super) async fn clear(State(state): State<AppState>, Text(body): Text) -> Response {
     match read::<ClearRequest>(&body) {
         Ok(request) => acknowledge(state.bridge.clear(&request.session_id).await),
-        Err(response) => response,
+        Err(unreadable) => unreadable.refuse(),
     }
 }
 
 /// The body as JSON, whatever its declared type: scripts seldom declare it.
-fn read<T: DeserializeOwned>(body: &str) -> Result<T, Response> {
-    serde_json::from_str(body).map_err(|problem| {
-        error::unreadable(
-            StatusCode::BAD_REQUEST,
-            &format!("the body is not as it should be: {problem}"),
-        )
-    })
+fn read<T: DeserializeOwned>(body: &str) -> Result<T, Unreadable> {
+    serde_json::from_str(body).map_err(Unreadable)
+}
+
+/// Not the JSON that was expected.
+struct Unreadable(serde_json::Error);
+
+impl Unreadable {
+    fn refuse(&self) -> Response {
+        let message = format!("the body is not as it should be: {}", self.0);
+        error::unreadable(StatusCode::BAD_REQUEST, &message)
+    }
 }
 
 fn acknowledge(result: Result<(), BridgeError>) -> Response {

@@ -101,16 +101,7 @@ pub(super) fn Setup() -> impl IntoView {
             </label>
             {move || provider_problems(&models.state.get())}
             <FolderField folder=folder>{move || reason(Field::Folder)}</FolderField>
-            <label class="field" for="permission-select">
-                <span class="field-label">"Permissions"</span>
-                <PermissionSelect
-                    mode=Signal::derive(move || Some(permissions.get()))
-                    on_choice=Callback::new(move |mode| permissions.set(mode))
-                />
-                <span class="field-help">
-                    "Whether the agent may change files and run commands. It can be changed later."
-                </span>
-            </label>
+            <PermissionField permissions=permissions />
             {move || reason(Field::Form)}
             <div class="button-row">
                 <div id="setup-buttons-left">
@@ -133,6 +124,23 @@ pub(super) fn Setup() -> impl IntoView {
         </form>
         {move || running_jobs(&jobs.state.get())}
         {move || running_sessions(&sessions.state.get())}
+    }
+}
+
+/// How the session deals with tools that ask.
+#[component]
+fn PermissionField(permissions: RwSignal<PermissionMode>) -> impl IntoView {
+    view! {
+        <label class="field" for="permission-select">
+            <span class="field-label">"Permissions"</span>
+            <PermissionSelect
+                mode=Signal::derive(move || Some(permissions.get()))
+                on_choice=Callback::new(move |mode| permissions.set(mode))
+            />
+            <span class="field-help">
+                "Whether the agent may change files and run commands. It can be changed later."
+            </span>
+        </label>
     }
 }
 

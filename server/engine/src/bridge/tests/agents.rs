@@ -142,7 +142,7 @@ async fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
 async fn commands_run_if_they_are_allowed() {
     let mut fixture = Fixture::with(|settings| settings.agent.allow_commands = true);
     let command = json!({ "tool": "runCommand", "command": "echo from the command" });
-    fixture.pursue(&[act(command), finish("")]).await;
+    fixture.pursue(&[act(&command), finish("")]).await;
     let (text, done) = fixture.end().await;
     assert_eq!(ended(&done), (RunEnd::Done, None));
     assert!(text.contains("from the command\n"), "{text}");
