@@ -29,9 +29,8 @@ impl Line {
 }
 
 /// The diff, each stretch of lines of one sort in an element of its own.
-#[component]
-pub(crate) fn Diff(text: String) -> impl IntoView {
-    let stretches = stretches(&text).into_iter().map(|(line, text)| {
+pub(crate) fn draw_diff(text: &str) -> AnyView {
+    let stretches = stretches(text).into_iter().map(|(line, text)| {
         view! { <span class=line.class()>{text}</span> }
     });
     let stretches = stretches.collect_view().erase();
@@ -40,6 +39,7 @@ pub(crate) fn Diff(text: String) -> impl IntoView {
             {stretches}
         </pre>
     }
+    .erase()
 }
 
 /// The text, cut where the sort of its lines changes.

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wire::{PermissionDecision, PermissionId, PermissionOutcome, PermissionRequest};
 
-use super::diff::Diff;
+use super::diff::draw_diff;
 use crate::api::ApiError;
 use crate::erase::Erase;
 
@@ -93,7 +93,7 @@ pub(crate) fn PermissionCard(
                         </pre>
                     }
                 })}
-            {diff.map(|text| view! { <Diff text=text /> })}
+            {diff.as_deref().map(draw_diff)}
             {move || match outcome.get() {
                 None => buttons(),
                 Some(outcome) => {

@@ -37,7 +37,7 @@ pub(crate) fn BridgePage() -> impl IntoView {
         <div id="bridge-ui">
             <nav id="bridge-projects" aria-label="Projects">
                 <h2>"Projects"</h2>
-                {move || projects.state.with(|projects| draw_list(projects, id()))}
+                {move || projects.state.with(|projects| draw_list(projects, id().as_deref()))}
             </nav>
             {move || {
                 chosen
@@ -55,7 +55,7 @@ fn choose(projects: &Load<Vec<SessionSummary>>, wanted: Option<&str>) -> Option<
     wanted.or(projects.first()).map(|project| (project.id.clone(), project.name.clone()))
 }
 
-fn draw_list(projects: &Load<Vec<SessionSummary>>, chosen: Option<String>) -> AnyView {
+fn draw_list(projects: &Load<Vec<SessionSummary>>, chosen: Option<&str>) -> AnyView {
     match projects {
         Load::Pending => view! { <p class="waiting">"Loading …"</p> }.erase(),
         Load::Failed(error) => {
@@ -64,7 +64,7 @@ fn draw_list(projects: &Load<Vec<SessionSummary>>, chosen: Option<String>) -> An
         Load::Ready(projects) => {
             let rows = projects.iter().map(|project| {
                 let (id, name) = (project.id.clone(), project.name.clone());
-                let current = (chosen.as_ref() == Some(&project.id)).then_some("page");
+                let current = (chosen == Some(project.id.as_str())).then_some("page");
                 view! {
                     <li>
                         <a

@@ -99,7 +99,7 @@ impl<C: BlockCell> Transcript<C> {
 
     /// What all sources used, and the last of them in its last turn.
     pub(crate) fn spent(&self) -> Spending {
-        self.spent.values().fold(Spending::default(), |all, one| all.and_then(one))
+        self.spent.values().fold(Spending::default(), Spending::and_then)
     }
 
     /// What an extension says for the moment.

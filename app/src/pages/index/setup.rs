@@ -101,16 +101,7 @@ pub(super) fn Setup() -> impl IntoView {
             </label>
             {move || provider_problems(&models.state.get())}
             <FolderField folder=folder>{move || reason(Field::Folder)}</FolderField>
-            <label class="field" for="permission-select">
-                <span class="field-label">"Permissions"</span>
-                <PermissionSelect
-                    mode=Signal::derive(move || Some(permissions.get()))
-                    on_choice=Callback::new(move |mode| permissions.set(mode))
-                />
-                <span class="field-help">
-                    "Whether the agent may change files and run commands. It can be changed later."
-                </span>
-            </label>
+            <PermissionField permissions=permissions />
             {move || reason(Field::Form)}
             <div class="button-row">
                 <div id="setup-buttons-left">
@@ -147,6 +138,23 @@ async fn start_session(
         api::set_permissions(id, mode).await?;
     }
     Ok(id)
+}
+
+/// What the session may do.
+#[component]
+fn PermissionField(permissions: RwSignal<PermissionMode>) -> impl IntoView {
+    view! {
+        <label class="field" for="permission-select">
+            <span class="field-label">"Permissions"</span>
+            <PermissionSelect
+                mode=Signal::derive(move || Some(permissions.get()))
+                on_choice=Callback::new(move |mode| permissions.set(mode))
+            />
+            <span class="field-help">
+                "Whether the agent may change files and run commands. It can be changed later."
+            </span>
+        </label>
+    }
 }
 
 /// `#working-dir`; `children` is what is wrong with it.

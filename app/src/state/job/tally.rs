@@ -22,7 +22,7 @@ impl Tallies {
         for response in responses {
             match response {
                 SessionResponse::Usage { usage, .. } => {
-                    self.0.entry(id).or_default().usage += *usage
+                    self.0.entry(id).or_default().usage += *usage;
                 }
                 SessionResponse::PermissionRequest(asked) => {
                     self.0.entry(id).or_default().waiting.push(asked.id);
