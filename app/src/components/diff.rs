@@ -29,7 +29,7 @@ impl Line {
 }
 
 /// The diff, each stretch of lines of one sort in an element of its own.
-pub(crate) fn draw_diff(text: &str) -> impl IntoView + use<> {
+pub(crate) fn draw_diff(text: &str) -> AnyView {
     let stretches = stretches(text).into_iter().map(|(line, text)| {
         view! { <span class=line.class()>{text}</span> }
     });
@@ -39,6 +39,7 @@ pub(crate) fn draw_diff(text: &str) -> impl IntoView + use<> {
             {stretches}
         </pre>
     }
+    .erase()
 }
 
 /// The text, cut where the sort of its lines changes.

@@ -93,7 +93,7 @@ pub(crate) fn PermissionCard(
                         </pre>
                     }
                 })}
-            {diff.map(|text| draw_diff(&text))}
+            {diff.as_deref().map(draw_diff)}
             {move || match outcome.get() {
                 None => buttons(),
                 Some(outcome) => {

@@ -148,7 +148,7 @@ mod tests {
         };
         let post_condition = Some((true, Box::new(task("again", 0))));
         let work = Work::Loop { pre_condition: None, body: Box::new(body), post_condition };
-        let chart = Chart::of(&Job { require_user_input: false, work });
+        let chart = Chart::of(&Job { require_user_input: false, permissions: None, work });
         draw(&chart, &lay_out(&chart), interactive)
     }
 

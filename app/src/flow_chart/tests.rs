@@ -31,7 +31,7 @@ fn alt(condition: Work, true_work: Option<Work>, false_work: Option<Work>) -> Wo
 }
 
 fn laid_out(work: Work) -> (Chart, Layout) {
-    let chart = Chart::of(&Job { require_user_input: false, work });
+    let chart = Chart::of(&Job { require_user_input: false, permissions: None, work });
     let layout = lay_out(&chart);
     (chart, layout)
 }
