@@ -157,23 +157,6 @@ async fn start_session(
     Ok(id)
 }
 
-/// What the session may do.
-#[component]
-fn PermissionField(permissions: RwSignal<PermissionMode>) -> impl IntoView {
-    view! {
-        <label class="field" for="permission-select">
-            <span class="field-label">"Permissions"</span>
-            <PermissionSelect
-                mode=Signal::derive(move || Some(permissions.get()))
-                on_choice=Callback::new(move |mode| permissions.set(mode))
-            />
-            <span class="field-help">
-                "Whether the agent may change files and run commands. It can be changed later."
-            </span>
-        </label>
-    }
-}
-
 /// `#working-dir`; `children` is what is wrong with it.
 #[component]
 fn FolderField(folder: RwSignal<String>, children: Children) -> impl IntoView {
