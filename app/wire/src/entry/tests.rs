@@ -191,9 +191,9 @@ fn fields_that_are_given_twice_are_reported_where_they_are_given_again() {
     assert_eq!(
         lines(&text),
         [
-            "entry.grid[0].keyword: Given more than once.",
             "entry.jobs[\"one\"].work: Missing.",
             "entry.jobs[\"one\"]: Given more than once.",
+            "entry.grid[0].keyword: Given more than once.",
         ]
     );
 }
@@ -220,10 +220,10 @@ fn names_mean_nothing_but_themselves() {
         assert_eq!(
             lines(&entry.to_string()),
             [
-                format!("entry.grid[0].jobs[0].jobName: Cannot find job: \"{name}\"."),
                 format!(
                     "entry.tasks[\"ask\"].model.category: Cannot find model category: \"{name}\"."
                 ),
+                format!("entry.grid[0].jobs[0].jobName: Cannot find job: \"{name}\"."),
             ]
         );
     }
