@@ -10,14 +10,14 @@ use wire::{PermissionKind, PermissionRequest};
 use super::*;
 
 /// A model that calls a tool and then says that it has.
-fn push_call(bench: &Bench, tool: &str, arguments: &Value) {
+pub(super) fn push_call(bench: &Bench, tool: &str, arguments: &Value) {
     let call = Frames::new().call(0, "call-1", tool, &arguments.to_string());
     bench.provider.push(call.finish("tool_calls").done().answer());
     bench.provider.push(Frames::saying("I tried."));
 }
 
 /// What the model was told of its call.
-fn result_of_call(bench: &Bench) -> String {
+pub(super) fn result_of_call(bench: &Bench) -> String {
     let chats = bench.provider.chats();
     let messages = chats.last().expect("a request")["messages"].as_array().expect("a list").clone();
     let result = messages.iter().find(|message| message["role"] == "tool").expect("a result");
