@@ -28,6 +28,7 @@ test.describe("Stop Server", () => {
     expect((await request.get(`${portal.url}/api/test`)).status()).toBe(200);
 
     await page.locator("#stop-server-button").click();
+    await expect(question).toBeVisible();
     await page.keyboard.press("Escape");
     await expect(question).toBeHidden();
 
