@@ -1,4 +1,5 @@
 import { expect, Portal, test } from "../fixtures/portal.js";
+import { SessionPage } from "../fixtures/session.js";
 
 test("scripts, app and styles come hashed, compressed and cacheable for ever", async ({
   page,
@@ -31,13 +32,16 @@ test("the same file is there for every kind of client", async ({ page, open, req
   await open("/");
   const css = await page.locator("link[rel=stylesheet]").getAttribute("href");
   const sizes: number[] = [];
-  for (const [accept, encoding] of [["br", "br"], ["gzip", "gzip"], ["identity", undefined]]) {
-    const response = await request.get(css!, { headers: { "accept-encoding": accept! } });
-    expect(response.headers()["content-encoding"]).toBe(encoding);
+  // Only a release is compressed by brotli: that takes time to build.
+  const encodings = process.env.PORTAL_KIND === "small" ? ["br", "gzip"] : ["gzip"];
+  for (const encoding of [...encodings, "identity"]) {
+    const response = await request.get(css!, { headers: { "accept-encoding": encoding } });
+    const expected = encoding === "identity" ? undefined : encoding;
+    expect(response.headers()["content-encoding"]).toBe(expected);
     sizes.push(Number(response.headers()["content-length"]));
   }
-  expect(sizes[0]).toBeLessThan(sizes[2]);
-  expect(sizes[1]).toBeLessThan(sizes[2]);
+  const plain = sizes.pop()!;
+  for (const size of sizes) expect(size).toBeLessThan(plain);
 });
 
 test("files with fixed names are asked for again, and not sent again", async ({ request }) => {
@@ -71,8 +75,11 @@ test("a locked portal asks for its key once", async ({ page, watch }) => {
     await expect(page.locator("#setup-ui")).toBeVisible();
     await page.goto(`${portal.url}/test`);
     await expect(page.locator(".greeting")).toBeVisible();
+    // The page acts, too: it shows the secret of its login.
+    await SessionPage.start(page, portal.url);
   } finally {
-    await page.request.get(`${portal.url}/api/stop`);
+    const authorization = "Bearer correct-horse-battery";
+    await fetch(`${portal.url}/api/stop`, { method: "POST", headers: { authorization } });
     expect(await portal.ended()).toBe(0);
   }
 });

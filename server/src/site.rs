@@ -1,10 +1,14 @@
 //! The built browser half: styles, scripts, WASM and static files.
 //!
-//! A release carries them inside the binary (feature `embed-site`); under `cargo leptos` they lie
-//! in the site folder that it names.
+//! ```text
+//!  release           the files are inside the binary (feature `embed-site`)   ─┐
+//!  cargo xtask serve a folder with a manifest, read once at the start          ├─ `files`
+//!  cargo leptos      a folder without, whose files change while it runs        ─── `ServeDir`
+//! ```
 
 #[cfg(feature = "embed-site")]
 mod embedded;
+mod files;
 #[cfg(not(feature = "embed-site"))]
 mod folder;
 
@@ -14,12 +18,14 @@ use axum::http::{Request, Response};
 use leptos::config::LeptosOptions;
 
 #[cfg(feature = "embed-site")]
-use embedded::Files;
+use embedded::Source;
 #[cfg(not(feature = "embed-site"))]
-use folder::Files;
+use folder::Source;
 
 /// Where the scripts and styles lie in the site; every file below it belongs to the app itself.
 pub const PACKAGE_PATH: &str = "/pkg/";
+/// Which file is the script, the app and the style. Not served.
+const MANIFEST: &str = "assets.json";
 
 /// Why there is no site to serve.
 #[derive(Debug, thiserror::Error)]
@@ -35,7 +41,7 @@ pub enum SiteError {
 /// The site of one server. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Site {
-    files: Files,
+    source: Source,
     assets: AssetPaths,
     options: LeptosOptions,
 }
@@ -46,8 +52,8 @@ impl Site {
         let options = leptos::config::get_configuration(None)
             .map_err(|error| SiteError::Options(error.to_string()))?
             .leptos_options;
-        let (files, assets) = Files::open(&options)?;
-        Ok(Self { files, assets, options })
+        let (source, assets) = Source::open(&options)?;
+        Ok(Self { source, assets, options })
     }
 
     /// Where the page finds its scripts and styles.
@@ -62,6 +68,10 @@ impl Site {
 
     /// Answers a GET or HEAD request for a file; `None` if there is no such file.
     pub async fn answer(&self, request: Request<Body>) -> Option<Response<Body>> {
-        self.files.answer(request).await
+        self.source.answer(request).await
     }
+}
+
+fn read_manifest(manifest: &[u8]) -> Result<AssetPaths, SiteError> {
+    serde_json::from_slice(manifest).map_err(|error| SiteError::Manifest(error.to_string()))
 }

@@ -4,47 +4,112 @@
 
 use std::ffi::OsString;
 
-use crate::bench::Benchmark;
-use crate::checks::Step;
+use crate::step::Step;
 
 /// What `cargo xtask help` prints.
-pub(crate) const USAGE: &str = "\
+pub const USAGE: &str = "\
 Usage: cargo xtask <command>
 
-  build                   build the release binary, the site inside
-  serve [OPTIONS]         build it and run it; the options are the server's own
+  serve [OPTIONS]         build quickly and run it; the options are the server's own
+  build                   build the release: one small and fast binary, the site inside
   test                    run every check and test
        --no-browser       leave out what needs a browser
        --only STEP        run this step alone (may be repeated):
-                          fmt, clippy, clippy-wasm, doc, test, licences, build, browser, leptos
-  check-leptos            build, serve and hydrate with cargo-leptos (`test --only leptos`)
-  bench [WHAT…]           build and measure, everything or some of:
+                          fmt, clippy, clippy-wasm, doc, test, licences, browser, release
+                          (the last is otherwise only run where CI is set)
+  leptos                  install cargo-leptos and wasm-bindgen below the target folder unless
+                          they are there, then build, serve and hydrate with them
+  bench [WHAT…]           measure, everything but `build` or some of:
                           size (of the download), live-log (cost of a push), load (the server
-                          over HTTP, some minutes), load:NAME (scenarios that begin so)
+                          over HTTP, some minutes), load:NAME (scenarios that begin so),
+                          build (from a fresh clone, half an hour)
+       --keep             keep these figures: later runs are compared with them
   help                    print this text
 ";
 
 /// A parsed command line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Command {
+pub enum Command {
+    /// Print the usage.
     Help,
+    /// Build the release.
     Build,
+    /// Build quickly and serve, with these options of the server.
     Serve(Vec<OsString>),
+    /// Run the checks.
     Test(TestOptions),
-    Bench(Vec<Benchmark>),
+    /// Build, serve and hydrate with cargo-leptos.
+    Leptos,
+    /// Measure.
+    Bench(BenchOptions),
+}
+
+impl Command {
+    /// How many steps a person is told of, the tools included.
+    pub fn steps(&self) -> usize {
+        match self {
+            Self::Build | Self::Serve(_) => 4,
+            _ => 1,
+        }
+    }
+
+    /// The features of the tools that it needs.
+    pub fn features(&self) -> &'static [&'static str] {
+        match self {
+            Self::Help | Self::Serve(_) | Self::Leptos => &[],
+            Self::Build => &["small"],
+            Self::Test(_) => &["checks", "small"],
+            Self::Bench(_) => &["bench", "small"],
+        }
+    }
+}
+
+/// Something to measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Benchmark {
+    /// What a first visit downloads.
+    Size,
+    /// What a push to a live log costs.
+    LiveLog,
+    /// What the server does under load: every scenario, or those whose names begin so.
+    Load(String),
+    /// What the first and later builds take.
+    Build,
+}
+
+impl Benchmark {
+    /// By its name on the command line.
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "size" => Some(Self::Size),
+            "live-log" => Some(Self::LiveLog),
+            "load" => Some(Self::Load(String::new())),
+            "build" => Some(Self::Build),
+            _ => name.strip_prefix("load:").map(|scenario| Self::Load(scenario.to_owned())),
+        }
+    }
+}
+
+/// What `cargo xtask bench` measures.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct BenchOptions {
+    /// What to measure; empty means all but the builds.
+    pub chosen: Vec<Benchmark>,
+    /// Keep the figures for later runs.
+    pub keep: bool,
 }
 
 /// Which steps `cargo xtask test` runs.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct TestOptions {
+pub struct TestOptions {
     /// Leave out what needs a browser.
-    pub(crate) no_browser: bool,
+    pub no_browser: bool,
     /// The chosen steps; empty means all.
-    pub(crate) only: Vec<Step>,
+    pub only: Vec<Step>,
 }
 
 /// Reads the arguments after `cargo xtask`. The error is one line for the user.
-pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
+pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
     let Some(command) = arguments.next() else {
         return Ok(Command::Help);
@@ -53,10 +118,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Com
         "help" | "--help" | "-h" => Ok(Command::Help),
         "build" => without_options(arguments, Command::Build),
         "bench" => parse_bench(arguments),
-        "check-leptos" => {
-            let only = vec![Step::Leptos];
-            without_options(arguments, Command::Test(TestOptions { no_browser: false, only }))
-        }
+        "leptos" => without_options(arguments, Command::Leptos),
         "serve" => {
             let mut options: Vec<OsString> = arguments.collect();
             if options.first().is_some_and(|first| first == "--") {
@@ -80,11 +142,17 @@ fn without_options(
 }
 
 fn parse_bench(arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
-    let named = |name: OsString| {
-        let name = name.to_string_lossy();
-        Benchmark::named(&name).ok_or_else(|| format!("unknown benchmark: `{name}`"))
-    };
-    arguments.map(named).collect::<Result<_, _>>().map(Command::Bench)
+    let mut options = BenchOptions::default();
+    for argument in arguments {
+        let argument = argument.to_string_lossy();
+        if argument == "--keep" {
+            options.keep = true;
+            continue;
+        }
+        let benchmark = Benchmark::named(&argument);
+        options.chosen.push(benchmark.ok_or_else(|| format!("unknown benchmark: `{argument}`"))?);
+    }
+    Ok(Command::Bench(options))
 }
 
 fn parse_test(mut arguments: impl Iterator<Item = OsString>) -> Result<Command, String> {
@@ -143,19 +211,21 @@ mod tests {
     }
 
     #[test]
-    fn check_leptos_is_one_step_of_test() {
-        let only = vec![Step::Leptos];
-        let expected = Ok(Command::Test(TestOptions { no_browser: false, only }));
-        assert_eq!(parsed("check-leptos"), expected);
+    fn serve_needs_none_of_the_large_libraries() {
+        let features = |line| parsed(line).expect("a command").features();
+        assert_eq!(features("serve --port 9000"), [""; 0]);
+        assert_eq!(features("leptos"), [""; 0]);
+        assert_eq!(features("build"), ["small"]);
     }
 
     #[test]
     fn bench_takes_any_number_of_names() {
-        assert_eq!(parsed("bench"), Ok(Command::Bench(Vec::new())));
+        let bench = |chosen, keep| Ok(Command::Bench(BenchOptions { chosen, keep }));
+        assert_eq!(parsed("bench"), bench(Vec::new(), false));
         let chosen = vec![Benchmark::Size, Benchmark::LiveLog, Benchmark::Load(String::new())];
-        assert_eq!(parsed("bench size live-log load"), Ok(Command::Bench(chosen)));
-        let chosen = vec![Benchmark::Load("idle".to_owned())];
-        assert_eq!(parsed("bench load:idle"), Ok(Command::Bench(chosen)));
+        assert_eq!(parsed("bench size live-log --keep load"), bench(chosen, true));
+        let chosen = vec![Benchmark::Load("idle".to_owned()), Benchmark::Build];
+        assert_eq!(parsed("bench load:idle build"), bench(chosen, false));
     }
 
     #[test]
@@ -165,7 +235,6 @@ mod tests {
         assert_eq!(parsed("test engine"), Err("unknown option: `engine`".to_owned()));
         assert_eq!(parsed("test --only x"), Err("unknown step: `x`".to_owned()));
         assert_eq!(parsed("bench speed"), Err("unknown benchmark: `speed`".to_owned()));
-        assert_eq!(parsed("bench load:x"), Err("unknown benchmark: `load:x`".to_owned()));
         assert_eq!(parsed("test --only"), Err("missing the step after `--only`".to_owned()));
     }
 }

@@ -1,66 +1,107 @@
-//! The project's own commands, run as `cargo xtask <command>`.
-//!
-//! `build` makes the release binary that carries its site, `serve` builds and runs it,
-//! `test` runs every check, `bench` measures. Plain Rust instead of shell scripts, so that
-//! they behave the same on Linux, macOS and Windows.
+//! `cargo xtask`: says what will happen, builds the tools that the command needs, and becomes them.
 
-mod arguments;
-mod bench;
-mod bindings;
-mod browser;
-mod checks;
-mod compress;
-mod fingerprint;
-mod leptos;
-mod licences;
-mod packages;
-mod process;
-mod release;
-mod report;
-mod serve;
-mod site;
-mod style;
-mod toolchain;
-mod workspace;
+use std::env;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{self, ExitCode};
+use std::time::Duration;
 
-use std::process::ExitCode;
+use xtask::arguments::{self, Command};
+use xtask::build;
+use xtask::report::Steps;
 
-use arguments::Command;
-use workspace::Workspace;
+const TOOLS: &str = "xtask-tools";
+/// How long the tools take to compile from nothing on two cores: for `serve` alone, and with all
+/// that the other commands need.
+const FEW_TOOLS: Duration = Duration::from_secs(30);
+const ALL_TOOLS: Duration = Duration::from_mins(1);
 
 fn main() -> ExitCode {
-    let command = match arguments::parse(std::env::args_os().skip(1)) {
+    let words: Vec<OsString> = env::args_os().skip(1).collect();
+    let command = match arguments::parse(words.clone()) {
+        Ok(Command::Help) => {
+            print!("{}", arguments::USAGE);
+            return ExitCode::SUCCESS;
+        }
         Ok(command) => command,
         Err(message) => {
             eprintln!("error: {message} (see `cargo xtask help`)");
             return ExitCode::from(2);
         }
     };
-    match run(&command) {
+    match run(&command, words) {
         Ok(code) => code,
-        Err(error) => {
-            eprintln!("error: {error:#}");
+        Err(message) => {
+            eprintln!("error: {message}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(command: &Command) -> anyhow::Result<ExitCode> {
-    match command {
-        Command::Help => {
-            print!("{}", arguments::USAGE);
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Build => {
-            let release = release::build(&Workspace::find()?)?;
-            println!("{}", release.binary.display());
-            Ok(ExitCode::SUCCESS)
-        }
-        Command::Serve(options) => serve::serve(&Workspace::find()?, options),
-        Command::Test(options) => Ok(checks::run(&Workspace::find()?, options)),
-        Command::Bench(chosen) => {
-            bench::run(&Workspace::find()?, chosen)?;
-            Ok(ExitCode::SUCCESS)
-        }
+fn run(command: &Command, words: Vec<OsString>) -> Result<ExitCode, String> {
+    let this = env::current_exe().map_err(|error| format!("cannot find myself: {error}"))?;
+    let tools = this.with_file_name(format!("{TOOLS}{}", env::consts::EXE_SUFFIX));
+    announce(command, tools.exists());
+    let environment = Steps::environment();
+    Steps::new(command.steps())
+        .run("Compiling the tools that build the rest", || build(command))?;
+
+    let mut tools_command = process::Command::new(&tools);
+    tools_command.args(words).env(environment.0, environment.1);
+    become_program(&mut tools_command)
+        .map_err(|error| format!("cannot start {}: {error}", tools.display()))
+}
+
+/// What a newcomer wants to know before the first minute has passed.
+fn announce(command: &Command, is_again: bool) {
+    let (what, first) = match command {
+        Command::Serve(_) => ("Building and serving Copilot Portal", "5 minutes"),
+        Command::Build => ("Building a release of Copilot Portal", "8 minutes"),
+        Command::Test(_) => ("Testing Copilot Portal", "15 minutes"),
+        Command::Leptos => ("Building Copilot Portal with cargo-leptos", "15 minutes"),
+        Command::Bench(_) => ("Measuring Copilot Portal", "15 minutes"),
+        Command::Help => return,
+    };
+    if is_again {
+        eprintln!("{what}.");
+    } else {
+        eprintln!("{what}. The first time takes about {first} on two cores, later ones far less.");
     }
+}
+
+/// Builds the tools with what the command needs.
+fn build(command: &Command) -> Result<(), String> {
+    let features = command.features();
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut cargo = build::command(cargo);
+    cargo.args(["build", "-p", TOOLS, "--features", &features.join(",")]).current_dir(root());
+    let whole = if features.is_empty() { FEW_TOOLS } else { ALL_TOOLS };
+    let status = build::run(&mut cargo, whole, |_| {});
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(_) => Err("the tools did not compile".to_owned()),
+        Err(error) => Err(format!("cannot start cargo: {error}")),
+    }
+}
+
+/// The repository. `cargo run` tells; the compiled-in path serves a binary that is started by hand.
+fn root() -> PathBuf {
+    let manifest =
+        env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let folder = Path::new(&manifest);
+    folder.parent().unwrap_or(folder).to_owned()
+}
+
+/// Becomes the tools, so that signals reach them and, later, the server.
+#[cfg(unix)]
+fn become_program(command: &mut process::Command) -> io::Result<ExitCode> {
+    Err(std::os::unix::process::CommandExt::exec(command))
+}
+
+/// Runs the tools and passes on their exit code.
+#[cfg(not(unix))]
+fn become_program(command: &mut process::Command) -> io::Result<ExitCode> {
+    let code = command.status()?.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }

@@ -1,11 +1,15 @@
 //! What a person reads: numbered steps while they run, a table of the checks at the end.
 
+use std::env;
 use std::fmt::Write;
 use std::ops::AddAssign;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// When the front began, in milliseconds since 1970: the tools count from there.
+const START_VARIABLE: &str = "XTASK_START_MS";
 
 /// Steps of known number, announced on standard error.
-pub(crate) struct Steps {
+pub struct Steps {
     count: usize,
     current: usize,
     start: Instant,
@@ -13,16 +17,27 @@ pub(crate) struct Steps {
 
 impl Steps {
     /// Starts the clock.
-    pub(crate) fn new(count: usize) -> Self {
+    pub fn new(count: usize) -> Self {
         Self { count, current: 0, start: Instant::now() }
     }
 
+    /// Goes on where the front stopped, after its one step.
+    pub fn after_front(count: usize) -> Self {
+        let start = env::var(START_VARIABLE).ok().and_then(|text| text.parse().ok());
+        let start = start.and_then(|start| UNIX_EPOCH.checked_add(Duration::from_millis(start)));
+        let passed = start.and_then(|start| SystemTime::now().duration_since(start).ok());
+        let start = passed.and_then(|passed| Instant::now().checked_sub(passed));
+        Self { count, current: 1, start: start.unwrap_or_else(Instant::now) }
+    }
+
+    /// What the tools need in their environment to go on counting.
+    pub fn environment() -> (&'static str, String) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        (START_VARIABLE, now.as_millis().to_string())
+    }
+
     /// Announces a step, runs it and says how long it took.
-    pub(crate) fn run<T>(
-        &mut self,
-        title: &str,
-        work: impl FnOnce() -> anyhow::Result<T>,
-    ) -> anyhow::Result<T> {
+    pub fn run<T, E>(&mut self, title: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         self.announce(title);
         let start = Instant::now();
         let result = work()?;
@@ -31,34 +46,40 @@ impl Steps {
     }
 
     /// Announces a step that has nothing to do.
-    pub(crate) fn skip(&mut self, title: &str) {
+    pub fn skip(&mut self, title: &str) {
         self.announce(title);
         eprintln!("      nothing changed");
     }
 
     /// Says how long all of it took.
-    pub(crate) fn finish(&self, title: &str) {
+    pub fn finish(&self, title: &str) {
         eprintln!("{title} in {}", seconds(self.start.elapsed()));
     }
 
     fn announce(&mut self, title: &str) {
         self.current += 1;
-        eprintln!("[{}/{}] {title}", self.current, self.count);
+        if self.count == 1 {
+            eprintln!("{title}");
+        } else {
+            eprintln!("[{}/{}] {title}", self.current, self.count);
+        }
     }
 }
 
 /// How many checks passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
-    pub(crate) passed: u64,
-    pub(crate) failed: u64,
+pub struct Counts {
+    /// Those that passed.
+    pub passed: u64,
+    /// Those that failed.
+    pub failed: u64,
 }
 
 impl Counts {
     /// One check that passed.
-    pub(crate) const PASSED: Self = Self { passed: 1, failed: 0 };
+    pub const PASSED: Self = Self { passed: 1, failed: 0 };
     /// One check that failed.
-    pub(crate) const FAILED: Self = Self { passed: 0, failed: 1 };
+    pub const FAILED: Self = Self { passed: 0, failed: 1 };
 }
 
 impl AddAssign for Counts {
@@ -69,7 +90,7 @@ impl AddAssign for Counts {
 }
 
 /// How a step ended.
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// It ran to its end.
     Counted(Counts),
     /// It did not run, and why.
@@ -78,18 +99,18 @@ pub(crate) enum Outcome {
 
 /// The steps so far.
 #[derive(Default)]
-pub(crate) struct Summary {
+pub struct Summary {
     lines: Vec<(&'static str, Outcome, Duration)>,
 }
 
 impl Summary {
     /// Remembers how a step ended.
-    pub(crate) fn add(&mut self, name: &'static str, outcome: Outcome, time: Duration) {
+    pub fn add(&mut self, name: &'static str, outcome: Outcome, time: Duration) {
         self.lines.push((name, outcome, time));
     }
 
     /// The sum over all steps.
-    pub(crate) fn total(&self) -> Counts {
+    pub fn total(&self) -> Counts {
         let mut total = Counts::default();
         for (_, outcome, _) in &self.lines {
             if let Outcome::Counted(counts) = outcome {
@@ -100,7 +121,7 @@ impl Summary {
     }
 
     /// The table, whose last line is the sum alone: other programs read it.
-    pub(crate) fn table(&self) -> String {
+    pub fn table(&self) -> String {
         let mut table = format!("{:<12} {:>7} {:>7} {:>12}\n", "step", "passed", "failed", "time");
         for (name, outcome, time) in &self.lines {
             let line = match outcome {
@@ -119,12 +140,22 @@ impl Summary {
 }
 
 /// A time as a person says it.
-pub(crate) fn seconds(time: Duration) -> String {
+pub fn seconds(time: Duration) -> String {
     let whole = time.as_secs();
     if whole < 60 {
         format!("{:.1} s", time.as_secs_f64())
     } else {
         format!("{} min {:02} s", whole / 60, whole % 60)
+    }
+}
+
+/// A time that is only an estimate.
+pub fn about(time: Duration) -> String {
+    match time.as_secs() {
+        0..20 => format!("about {} s", time.as_secs().max(1)),
+        // To the next ten seconds, as nobody knows it better.
+        seconds @ 20..90 => format!("about {} s", seconds.div_ceil(10) * 10),
+        seconds => format!("about {} min", seconds.div_ceil(60)),
     }
 }
 
@@ -143,5 +174,17 @@ mod tests {
         assert_eq!(table.lines().last(), Some("13 passed, 1 failed"));
         assert!(table.contains("test              12       1   1 min 23 s"), "{table}");
         assert!(table.contains("leptos       skipped: not asked for"), "{table}");
+    }
+    #[test]
+    fn estimates_are_round() {
+        for (time, text) in [
+            (0, "about 1 s"),
+            (19, "about 19 s"),
+            (41, "about 50 s"),
+            (90, "about 2 min"),
+            (300, "about 5 min"),
+        ] {
+            assert_eq!(about(Duration::from_secs(time)), text);
+        }
     }
 }

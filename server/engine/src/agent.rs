@@ -14,7 +14,9 @@
 mod catalog;
 mod tools;
 
+#[cfg(feature = "copilot")]
 pub mod copilot;
+pub mod copilot_settings;
 pub mod openai;
 pub mod simulated;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::agent::copilot::{CopilotSettings, OwnProvider, ProviderKind, WireApi};
+use engine::agent::copilot_settings::{CopilotSettings, OwnProvider, ProviderKind, WireApi};
 use engine::agent::openai::BaseUrl;
 use serde::Deserialize;
 use toml::Spanned;
@@ -12,19 +12,21 @@ use super::command_line::CommandLine;
 use super::file::ConfigFile;
 use super::providers::{ModelTable, check_models, find_key};
 
+const NOT_BUILT_IN: &str = "GitHub Copilot is not part of this build: build it with the feature `copilot`, or switch it off";
+
 /// The shape of the table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CopilotTable {
-    enabled: Option<bool>,
-    cli_path: Option<PathBuf>,
-    provider: Option<OwnProviderTable>,
+    pub(super) enabled: Option<bool>,
+    pub(super) cli_path: Option<PathBuf>,
+    pub(super) provider: Option<OwnProviderTable>,
 }
 
 /// An endpoint that serves the models instead of GitHub.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct OwnProviderTable {
+pub(super) struct OwnProviderTable {
     base_url: Spanned<String>,
     #[serde(default, rename = "type")]
     kind: Kind,
@@ -64,8 +66,15 @@ pub(super) fn settle(
         Some(provider) => Some(provider.settle(file, working_directory)?),
         None => None,
     };
-    let is_meant = !test || cli.is_some() || provider.is_some();
-    if !line.copilot.or(table.enabled).unwrap_or(is_meant) {
+    let is_set_up = cli.is_some() || provider.is_some();
+    let enabled = line.copilot.or(table.enabled);
+    if !enabled.unwrap_or(!test || is_set_up) {
+        return Ok(None);
+    }
+    if !cfg!(feature = "copilot") {
+        if enabled.unwrap_or(is_set_up) {
+            return Err(ConfigError::Arguments(NOT_BUILT_IN.to_owned()));
+        }
         return Ok(None);
     }
     Ok(Some(CopilotSettings {
@@ -118,20 +127,23 @@ impl OwnProviderTable {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "copilot"))]
 mod tests {
     use std::ffi::OsString;
 
     use engine::agent::openai::KeySource;
 
     use super::*;
-    use crate::config::{DEFAULT_FILE, Request, read};
+    use crate::config::tests::named;
+    use crate::config::{DEFAULT_FILE, Request, read_with};
 
     fn run(arguments: &[&str], text: &str) -> Result<Option<CopilotSettings>, String> {
         let folder = tempfile::tempdir().expect("temporary folder");
         std::fs::write(folder.path().join(DEFAULT_FILE), text).expect("configuration file");
         let arguments = arguments.iter().map(OsString::from);
-        match read(arguments, folder.path()).map_err(|error| error.to_string())? {
+        match read_with(named().chain(arguments), folder.path(), None)
+            .map_err(|error| error.to_string())?
+        {
             Request::Run(settings) => Ok(settings.copilot),
             other => panic!("asked for something else: {other:?}"),
         }

@@ -19,7 +19,6 @@ mod launcher;
 mod models;
 mod permission;
 mod runtime;
-mod settings;
 mod tools;
 mod turn;
 
@@ -29,11 +28,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use wire::ModelInfo;
 
+use super::copilot_settings::CopilotSettings;
 use super::{AgentBackend, AgentError, AgentSession, AgentSettings};
 use conversation::Conversation;
 use launcher::Launcher;
 use models::ModelList;
-pub use settings::{CopilotLimits, CopilotSettings, OwnProvider, ProviderKind, WireApi};
 
 /// The provider's name.
 const PROVIDER: &str = "copilot";

@@ -1,0 +1,66 @@
+//! `cargo xtask bench [WHAT…]`: what it costs, measured; one table at the end.
+
+mod build;
+mod figures;
+mod kept;
+mod live_log;
+mod load;
+mod size;
+
+use std::process::ExitCode;
+
+use anyhow::bail;
+use xtask::arguments::{BenchOptions, Benchmark};
+
+use crate::product::{self, Kind};
+use crate::workspace::Workspace;
+use figures::Goal;
+use kept::Kept;
+
+/// Builds what is to be measured, measures it, and prints the table. A missed limit is said there,
+/// and is no failure: figures depend on the machine.
+pub(crate) fn run(workspace: &Workspace, options: &BenchOptions) -> anyhow::Result<ExitCode> {
+    let all = [Benchmark::Size, Benchmark::LiveLog, Benchmark::Load(String::new())];
+    let chosen = if options.chosen.is_empty() { &all[..] } else { &options.chosen };
+    for benchmark in chosen {
+        if let Benchmark::Load(scenario) = benchmark
+            && !load::has_scenario(scenario)
+        {
+            bail!("unknown benchmark: `load:{scenario}`");
+        }
+    }
+    let mut goals = Vec::new();
+    for benchmark in chosen {
+        goals.extend(measure(workspace, benchmark)?);
+    }
+    let mut kept = Kept::read(workspace)?;
+    println!("\n{}", kept.table(&goals));
+    if options.keep {
+        kept.keep(workspace, &goals)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(workspace: &Workspace, benchmark: &Benchmark) -> anyhow::Result<Vec<Goal>> {
+    let release = || product::build(workspace, Kind::Small);
+    match benchmark {
+        Benchmark::Size => {
+            let release = release()?;
+            println!("\nDownload of a first visit");
+            size::measure(&release)
+        }
+        Benchmark::LiveLog => {
+            println!("\nPushing to a live log");
+            live_log::measure(workspace)
+        }
+        Benchmark::Load(scenario) => {
+            let release = release()?;
+            println!("\nThe server under load");
+            load::run(&release.binary, scenario)
+        }
+        Benchmark::Build => {
+            println!("\nBuilds from a fresh clone of the last commit");
+            build::measure(workspace)
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! What is built: the browser's half, the site made of it, and the server.
+//!
+//! There are two kinds. The quick one compiles fast and reads its site from a folder: for trying it
+//! out, for the tests and while one works on it. The small one runs fast, downloads little and
+//! carries its site: one file to copy anywhere.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::Value;
+use xtask::build;
+use xtask::report::Steps;
+
+use crate::site::{self, Site};
+use crate::toolchain::{self, WASM_TARGET};
+use crate::workspace::Workspace;
+use crate::{bindings, process};
+
+/// Where a server that carries no site looks for it; cargo-leptos sets it, too.
+pub(crate) const SITE_VARIABLE: &str = "LEPTOS_SITE_ROOT";
+
+/// How a product is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Compiles fast.
+    Quick,
+    /// Runs fast, and is small.
+    Small,
+}
+
+impl Kind {
+    /// The cargo profile of the browser's half.
+    fn browser_profile(self) -> &'static str {
+        match self {
+            Self::Quick => "dev",
+            Self::Small => "wasm-release",
+        }
+    }
+
+    /// How long the browser's half and the server take to compile from nothing, on two cores.
+    fn times(self) -> [Duration; 2] {
+        match self {
+            Self::Quick => [75, 160],
+            Self::Small => [95, 330],
+        }
+        .map(Duration::from_secs)
+    }
+}
+
+/// A finished build.
+pub(crate) struct Product {
+    /// The binary to run.
+    pub(crate) binary: PathBuf,
+    /// The site that it serves.
+    pub(crate) site: Site,
+    kind: Kind,
+}
+
+impl Product {
+    /// The server as a process to start. A quick one is told where its site is.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = process::command(&self.binary);
+        command.envs(self.environment());
+        command
+    }
+
+    /// What the server needs in its environment.
+    pub(crate) fn environment(&self) -> Option<(&'static str, PathBuf)> {
+        (self.kind == Kind::Quick).then(|| (SITE_VARIABLE, self.site.folder.clone()))
+    }
+}
+
+/// Builds what is not up to date.
+pub(crate) fn build(workspace: &Workspace, kind: Kind) -> anyhow::Result<Product> {
+    let mut steps = Steps::after_front(4);
+    let [browser_time, server_time] = kind.times();
+
+    let wasm = steps.run("Compiling the browser's half", || {
+        toolchain::ensure_wasm_target(workspace)?;
+        let arguments = ["build", "-p", "frontend", "--lib", "--profile", kind.browser_profile()];
+        let mut command = workspace.cargo(arguments);
+        command.args(["--target", WASM_TARGET]);
+        build_artifact(&mut command, browser_time, "frontend", ".wasm")
+    })?;
+
+    let site = Site::of(workspace, kind);
+    let inputs = site.inputs(workspace, &wasm)?;
+    let assemble = "Generating its JavaScript and style";
+    if site.is_made_from(&inputs) {
+        steps.skip(assemble);
+    } else {
+        steps.run(assemble, || {
+            let bindings = bindings::generate(&wasm, site::NAME)?;
+            site.assemble(workspace, bindings, &inputs)
+        })?;
+    }
+
+    let binary = steps.run("Compiling the server", || {
+        let mut command = workspace.cargo(["build", "--bin", site::NAME]);
+        if kind == Kind::Small {
+            // Without the features that only tests need.
+            command.args(["-p", "server", "--release", "--features", "embed-site"]);
+            command.env("PORTAL_SITE_DIR", &site.folder);
+        }
+        build_artifact(&mut command, server_time, site::NAME, std::env::consts::EXE_SUFFIX)
+    })?;
+
+    steps.finish(&format!("Built {}", binary.display()));
+    Ok(Product { binary, site, kind })
+}
+
+/// Runs a build and returns the file it made for a target. Cargo is asked for the place, as
+/// the user's settings may have moved it.
+fn build_artifact(
+    command: &mut Command,
+    whole: Duration,
+    target: &str,
+    suffix: &str,
+) -> anyhow::Result<PathBuf> {
+    command.arg("--message-format=json-render-diagnostics");
+    let mut found = None;
+    let status = build::run(command, whole, |line| {
+        found = artifact(line, target, suffix).or(found.take());
+    })
+    .context("cannot start cargo")?;
+    process::check(command, status)?;
+    found.with_context(|| format!("cargo built no {target}{suffix}"))
+}
+/// The file that one of cargo's messages announces, if it belongs to the target.
+fn artifact(message: &str, target: &str, suffix: &str) -> Option<PathBuf> {
+    let message: Value = serde_json::from_str(message).ok()?;
+    if message["reason"] != "compiler-artifact" || message["target"]["name"] != target {
+        return None;
+    }
+    if let Some(executable) = message["executable"].as_str() {
+        return Some(executable.into());
+    }
+    let mut files = message["filenames"].as_array()?.iter().filter_map(Value::as_str);
+    files.find(|file| !suffix.is_empty() && file.ends_with(suffix)).map(PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargo_names_the_files_it_built() {
+        let library = r#"{"reason":"compiler-artifact","target":{"name":"frontend"},
+            "filenames":["/t/libfrontend.rlib","/t/frontend.wasm"],"executable":null}"#;
+        let program = r#"{"reason":"compiler-artifact","target":{"name":"copilot-portal"},
+            "filenames":["/t/copilot-portal"],"executable":"/t/copilot-portal"}"#;
+        assert_eq!(artifact(library, "frontend", ".wasm"), Some("/t/frontend.wasm".into()));
+        assert_eq!(artifact(program, "copilot-portal", ""), Some("/t/copilot-portal".into()));
+        assert_eq!(artifact(library, "copilot-portal", ""), None);
+        assert_eq!(artifact("warning: not JSON", "frontend", ".wasm"), None);
+    }
+}

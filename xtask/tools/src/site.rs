@@ -1,0 +1,268 @@
+//! The site: everything the server hands out as a file, in one folder of its own.
+//!
+//! ```text
+//! small-site/                          or quick-site/
+//!   assets.json                        which files the page has to load
+//!   favicon.svg …                      a copy of `public`
+//!   pkg/copilot-portal.<hash>.js       and .wasm and .css
+//!   *.br, *.gz                         beside every file that gets smaller
+//! ```
+//!
+//! The quick site has no `.br`, and its style is not minified: what does that takes longer to
+//! compile than it saves.
+//!
+//! Files whose content stays the same are not written again, as cargo would build the server
+//! anew for a newer date.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use anyhow::Context;
+use serde_json::{Value, json};
+
+use crate::bindings::Bindings;
+use crate::product::Kind;
+use crate::workspace::Workspace;
+use crate::{compress, fingerprint, style};
+
+/// The stem of the generated files; cargo-leptos uses it as well.
+pub(crate) const NAME: &str = "copilot-portal";
+const MANIFEST: &str = "assets.json";
+
+/// Files by their path in the site, with `/` on every system.
+type Files = BTreeMap<String, Vec<u8>>;
+
+/// The site's folder and the note of what it was made from.
+pub(crate) struct Site {
+    pub(crate) folder: PathBuf,
+    stamp: PathBuf,
+    kind: Kind,
+}
+
+impl Site {
+    /// The site of a kind of product, below the target folder.
+    pub(crate) fn of(workspace: &Workspace, kind: Kind) -> Self {
+        Self::below(&workspace.target, kind)
+    }
+
+    fn below(target: &Path, kind: Kind) -> Self {
+        let name = match kind {
+            Kind::Quick => "quick-site",
+            Kind::Small => "small-site",
+        };
+        let stamp = target.join(format!("{name}.stamp"));
+        Self { folder: target.join(name), stamp, kind }
+    }
+
+    /// A note of everything the site is made from. What cargo built is known by its date, as
+    /// cargo itself does: it is large, and hashing it would be most of a start without changes.
+    #[expect(clippy::unused_self, reason = "whose inputs they are")]
+    pub(crate) fn inputs(&self, workspace: &Workspace, wasm: &Path) -> anyhow::Result<String> {
+        let root = &workspace.root;
+        // The lock file stands for the versions of what compresses, bundles and binds.
+        let ours = ["xtask/tools/src", "Cargo.lock", "style", "public"].map(|path| root.join(path));
+        let sources = fingerprint::hash_paths(&ours)?;
+        let built = fs::metadata(wasm).and_then(|data| Ok((data.len(), data.modified()?)));
+        let built = built.with_context(|| format!("cannot read {}", wasm.display()))?;
+        Ok(fingerprint::short_hash(format!("{sources} {} {built:?}", wasm.display()).as_bytes()))
+    }
+
+    /// Whether the folder holds what these inputs give, no file more or less.
+    pub(crate) fn is_made_from(&self, inputs: &str) -> bool {
+        let Ok(stamp) = fs::read_to_string(&self.stamp) else { return false };
+        let Ok(files) = self.listing() else { return false };
+        stamp == stamp_text(inputs, files.iter().map(String::as_str))
+    }
+
+    /// Makes the folder from its parts.
+    pub(crate) fn assemble(
+        &self,
+        workspace: &Workspace,
+        bindings: Bindings,
+        inputs: &str,
+    ) -> anyhow::Result<()> {
+        let css = style::bundle(&workspace.root.join("style/main.css"), self.kind)?;
+        let mut files = read_folder(&workspace.root.join("public"))?;
+        add_package(&mut files, bindings, css.into_bytes());
+        add_compressed(&mut files, self.kind)?;
+        self.write(&files)?;
+        // Last: an interrupted build must not look finished.
+        fs::write(&self.stamp, stamp_text(inputs, files.keys().map(String::as_str)))
+            .with_context(|| format!("cannot write {}", self.stamp.display()))
+    }
+
+    /// The path in the site of the page's `js`, `wasm` or `css`.
+    pub(crate) fn asset(&self, kind: &str) -> anyhow::Result<PathBuf> {
+        let manifest = self.folder.join(MANIFEST);
+        let text = fs::read_to_string(&manifest)
+            .with_context(|| format!("cannot read {}", manifest.display()))?;
+        let assets: Value = serde_json::from_str(&text)?;
+        let url = assets[kind].as_str().with_context(|| format!("no {kind} in {MANIFEST}"))?;
+        Ok(self.folder.join(url.trim_start_matches('/')))
+    }
+
+    /// Brings the folder to exactly these files.
+    fn write(&self, files: &Files) -> anyhow::Result<()> {
+        // The stamp goes first: from here on the folder is neither old nor new.
+        remove_if_there(&self.stamp)?;
+        for stale in self.listing()?.iter().filter(|path| !files.contains_key(*path)) {
+            remove_if_there(&self.folder.join(stale))?;
+        }
+        for (path, content) in files {
+            let path = self.folder.join(path);
+            if fs::read(&path).is_ok_and(|old| old == *content) {
+                continue;
+            }
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            fs::write(&path, content)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(())
+    }
+
+    fn listing(&self) -> anyhow::Result<Vec<String>> {
+        let files = fingerprint::files_below(&self.folder)?;
+        let mut names: Vec<_> = files.iter().map(|file| url_path(&self.folder, file)).collect();
+        names.sort();
+        Ok(names)
+    }
+}
+
+fn stamp_text<'a>(inputs: &'a str, files: impl Iterator<Item = &'a str>) -> String {
+    let lines: Vec<&str> = std::iter::once(inputs).chain(files).collect();
+    lines.join("\n")
+}
+
+fn read_folder(folder: &Path) -> anyhow::Result<Files> {
+    fingerprint::files_below(folder)?
+        .into_iter()
+        .map(|file| {
+            let content =
+                fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            Ok((url_path(folder, &file), content))
+        })
+        .collect()
+}
+
+/// A file's path below a folder as it stands in a URL.
+fn url_path(folder: &Path, file: &Path) -> String {
+    let relative = file.strip_prefix(folder).unwrap_or(file);
+    let parts: Vec<_> = relative.iter().map(|part| part.to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// Adds the page's own files under names that carry their hash, and the list of those names.
+fn add_package(files: &mut Files, bindings: Bindings, css: Vec<u8>) {
+    let mut add = |extension, content: Vec<u8>| {
+        let path = format!("pkg/{}", fingerprint::hashed_name(NAME, extension, &content));
+        let url = format!("/{path}");
+        files.insert(path, content);
+        url
+    };
+    let manifest = json!({
+        "js": add("js", bindings.js.into_bytes()),
+        "wasm": add("wasm", bindings.wasm),
+        "css": add("css", css),
+    });
+    for (path, script) in bindings.snippets {
+        files.insert(format!("pkg/{path}"), script);
+    }
+    files.insert(MANIFEST.to_owned(), format!("{manifest:#}\n").into_bytes());
+}
+
+/// Adds the compressed variants, where they are smaller.
+fn add_compressed(files: &mut Files, kind: Kind) -> io::Result<()> {
+    let mut variants = Files::new();
+    for (path, content) in files.iter() {
+        // The server reads the manifest; it is never sent.
+        if path == MANIFEST || !compress::is_compressible(path) {
+            continue;
+        }
+        for (extension, variant) in compress::variants(content, kind)? {
+            if variant.len() < content.len() {
+                variants.insert(format!("{path}.{extension}"), variant);
+            }
+        }
+    }
+    files.append(&mut variants);
+    Ok(())
+}
+
+fn remove_if_there(path: &Path) -> anyhow::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Files {
+        let js = "let a = 1; let b = 1; let c = 1; let d = 1; let e = 1; let f = 1;".repeat(9);
+        let bindings = Bindings { js, wasm: vec![0; 500], snippets: BTreeMap::new() };
+        let mut files = Files::from([("robots.txt".to_owned(), b"x".to_vec())]);
+        add_package(&mut files, bindings, b"a{}".to_vec());
+        add_compressed(&mut files, Kind::Quick).expect("in memory");
+        files
+    }
+
+    #[test]
+    fn the_manifest_names_files_that_exist_and_has_no_variants() {
+        let files = sample();
+        let manifest: Value = serde_json::from_slice(&files[MANIFEST]).expect("JSON");
+        for kind in ["js", "wasm", "css"] {
+            let url = manifest[kind].as_str().expect("a URL");
+            assert!(url.starts_with("/pkg/copilot-portal."), "{url}");
+            assert!(files.contains_key(&url[1..]), "{url}");
+        }
+        assert!(!files.contains_key("assets.json.gz"));
+    }
+
+    #[test]
+    fn variants_are_kept_only_where_they_are_smaller() {
+        let files = sample();
+        let has_variant = |path: &String| files.contains_key(&format!("{path}.gz"));
+        let compressed: Vec<_> = files.keys().filter(|path| has_variant(path)).collect();
+        assert_eq!(compressed.len(), 2, "script and module, not what is tiny: {compressed:?}");
+    }
+
+    #[test]
+    fn writing_removes_stale_files_and_leaves_equal_ones_alone() {
+        let target = tempfile::tempdir().expect("a folder");
+        let site = Site::below(target.path(), Kind::Quick);
+        let mut files = sample();
+        site.write(&files).expect("writable");
+        let kept = site.folder.join("robots.txt");
+        let date = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).expect("date");
+        let before = date(&kept);
+
+        fs::write(site.folder.join("pkg/old.js"), "old").expect("writable");
+        files.insert("new.txt".to_owned(), b"new".to_vec());
+        site.write(&files).expect("writable");
+
+        assert_eq!(date(&kept), before);
+        assert_eq!(site.listing().expect("readable"), files.keys().cloned().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_site_is_made_anew_when_inputs_or_files_differ() {
+        let target = tempfile::tempdir().expect("a folder");
+        let site = Site::below(target.path(), Kind::Quick);
+        let files = sample();
+        assert!(!site.is_made_from("1"));
+        site.write(&files).expect("writable");
+        let stamp = stamp_text("1", files.keys().map(String::as_str));
+        fs::write(&site.stamp, stamp).expect("writable");
+        assert!(site.is_made_from("1"));
+        assert!(!site.is_made_from("2"));
+        fs::remove_file(site.folder.join("robots.txt")).expect("it is there");
+        assert!(!site.is_made_from("1"));
+    }
+}
