@@ -7,16 +7,18 @@ use std::fmt;
 use gloo_net::http::Request;
 use serde::de::DeserializeOwned;
 use web_sys::AbortSignal;
-use web_sys::js_sys::{JSON, Object, Reflect};
+use web_sys::js_sys::{JSON, Object, Reflect, decode_uri_component, global};
 use web_sys::wasm_bindgen::{JsCast, JsValue};
 use wire::chart::Chart;
 use wire::server::{Refusal, TestReply};
 use wire::{
     Done, ErrorName, ErrorReply, ExtensionTrust, Extensions, JobId, JobList, JobStarted,
-    LiveEntity, LiveToken, Models, PermissionDecision, PermissionId, PermissionMode, RunningJobs,
-    SessionId, SessionResponse, SessionStarted, Sessions, StopReply, TaskId, TaskResponse,
-    TaskStarted, Tasks, TokenReply,
+    LiveEntity, LiveToken, MESSAGE_HEADER, Models, PermissionDecision, PermissionId,
+    PermissionMode, RunningJobs, SessionId, SessionResponse, SessionStarted, Sessions, StopReply,
+    TaskId, TaskResponse, TaskStarted, Tasks, TokenReply,
 };
+
+use crate::explain::{Known, explain};
 
 /// Why a request brought no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +36,8 @@ pub enum ApiError {
     Domain {
         /// Which error.
         name: ErrorName,
-        /// More about it.
-        message: Option<String>,
+        /// More about it, from the header `Portal-Message`.
+        details: Option<String>,
     },
     /// The answer was not what the contract says.
     Malformed(String),
@@ -48,10 +50,7 @@ impl fmt::Display for ApiError {
             Self::Refused { status, reason } => {
                 write!(f, "The server refused the request ({status}): {reason}")
             }
-            Self::Domain { name, message } => {
-                f.write_str(explain(*name))?;
-                message.as_ref().map_or(Ok(()), |message| write!(f, " ({message})"))
-            }
+            Self::Domain { .. } => f.write_str(&self.explain(Known::default())),
             Self::Malformed(detail) => write!(f, "The server's answer makes no sense: {detail}"),
         }
     }
@@ -59,32 +58,19 @@ impl fmt::Display for ApiError {
 
 impl From<ErrorName> for ApiError {
     fn from(name: ErrorName) -> Self {
-        Self::Domain { name, message: None }
+        Self::Domain { name, details: None }
     }
 }
 
-/// An error of the domain, for people.
-fn explain(name: ErrorName) -> &'static str {
-    match name {
-        ErrorName::ModelIdNotFound => "This model is not available any more. Refresh the list.",
-        ErrorName::ModelNotAvailable => "The model's provider could not start a session.",
-        ErrorName::WorkingDirectoryNotAbsolutePath => {
-            "This is not an absolute path. Start with the root, as in /home/me/project."
+impl ApiError {
+    /// The same text as `Display` gives, with what the page knows about the request in it.
+    pub(crate) fn explain(&self, known: Known<'_>) -> String {
+        match self {
+            Self::Domain { name, details } => {
+                explain(*name, &Known { details: details.as_deref(), ..known })
+            }
+            other => other.to_string(),
         }
-        ErrorName::WorkingDirectoryNotExists => "There is no such folder on the server's machine.",
-        ErrorName::SessionNotFound | ErrorName::SessionClosed => "This session has ended.",
-        ErrorName::TaskNotFound => "There is no such task, or not any more.",
-        ErrorName::EntryNotInstalled => "No tasks and jobs are installed.",
-        ErrorName::JobNotFound => "There is no such job, or not any more.",
-        ErrorName::UserInputRequired => "This job needs input: say what it is about.",
-        ErrorName::TooManyJobs => "Too many jobs are running. Wait for one to end.",
-        ErrorName::TooManySessions => "Too many sessions are open. Close one first.",
-        ErrorName::TooManyQueries => "Too many prompts are waiting in this session.",
-        ErrorName::PermissionNotPending => "Nobody waits for this answer any more.",
-        ErrorName::TooManyReaders | ErrorName::TooManyPendingCalls => {
-            "Too many windows follow this server."
-        }
-        _ => "The server said no.",
     }
 }
 
@@ -304,7 +290,7 @@ async fn ask<T: DeserializeOwned>(path: &str, body: &str) -> Result<T, ApiError>
 /// Reads an answer in which the domain may have said no.
 pub(crate) fn accept<T: DeserializeOwned>(answer: &str) -> Result<T, ApiError> {
     match serde_json::from_str::<ErrorReply>(answer) {
-        Ok(reply) => Err(ApiError::Domain { name: reply.error, message: reply.message }),
+        Ok(reply) => Err(reply.error.into()),
         Err(_) => parse(answer),
     }
 }
@@ -332,8 +318,18 @@ async fn send_text(
     content_type: &str,
     signal: Option<&AbortSignal>,
 ) -> Result<String, ApiError> {
-    let request = Request::post(path).abort_signal(signal);
+    let mut request = Request::post(path).abort_signal(signal);
+    if let Some(secret) = login_secret() {
+        request = request.header("portal-login", &secret);
+    }
     read_text(request.header("content-type", content_type).body(body)).await
+}
+
+/// The secret of this browser's login, which acting calls show beside the cookie. The page after the
+/// login has put it there; there is none without an access key.
+fn login_secret() -> Option<String> {
+    let storage = Reflect::get(&global(), &"localStorage".into()).ok()?;
+    Reflect::get(&storage, &"portal-login".into()).ok()?.as_string()
 }
 
 /// Reads an answer.
@@ -351,6 +347,13 @@ async fn read_text(request: Result<Request, gloo_net::Error>) -> Result<String, 
         let reason = reply.map(|reply| reply.message.unwrap_or(reply.error));
         let reason = reason.unwrap_or_else(|| response.status_text());
         return Err(ApiError::Refused { status: response.status(), reason });
+    }
+    // Only errors of the domain have details, which the text has no place for.
+    if let Some(details) = response.headers().get(MESSAGE_HEADER)
+        && let Ok(reply) = serde_json::from_str::<ErrorReply>(&text)
+    {
+        let details = decode_uri_component(&details).map_or(details, String::from);
+        return Err(ApiError::Domain { name: reply.error, details: Some(details) });
     }
     Ok(text)
 }

@@ -11,6 +11,7 @@ pub mod api;
 mod components;
 mod erase;
 mod events;
+mod explain;
 mod flow_chart;
 mod load;
 mod markdown;

@@ -46,6 +46,17 @@ test("an agent works in the project, and asks first", async ({ bridge, one }) =>
   await expect(answer.locator("strong").filter({ hasText: "All" })).toBeVisible();
 });
 
+test("a simulated model obeys plain sentences as an agent", async ({ bridge, one }) => {
+  await bridge.ask(
+    'use the createFile tool with the arguments {"path":"plain.txt","content":"hi\\n"}, then say "It is there."',
+  );
+  await bridge.cards.locator(".permission-approve").click();
+  await bridge.idle();
+  expect(readFileSync(path.join(one, "plain.txt"), "utf8")).toBe("hi\n");
+  await expect(bridge.blocks.last()).toContainText("It is there.");
+  await expect(bridge.blocks.last()).not.toContainText("Not a step");
+});
+
 test("what is denied is not done", async ({ bridge, one }) => {
   await bridge.ask(BridgePage.script(CREATE, FINAL));
   await bridge.cards.locator(".permission-deny").click();

@@ -40,6 +40,11 @@ test("a folder's extensions wait until they are allowed", async ({ page, folder 
   await expect(extension.locator(".extension-state")).toHaveText(/running|needs/, {
     timeout: 15_000,
   });
+  // What was allowed is what it consisted of.
+  await writeFile(path.join(folder, ".github/extensions/greeter/more.mjs"), "");
+  await panel.locator("#extensions-reload").click();
+  await expect(extension.locator(".extension-state")).toHaveText("not allowed");
+  await expect(trust).toHaveText("Allow extensions as they are now");
   await page.keyboard.press("Escape");
   await expect(panel).toBeHidden();
 });

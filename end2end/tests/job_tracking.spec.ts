@@ -30,13 +30,57 @@ test("a job is followed to its end", async ({ page }) => {
   expect(chart.nodes).toHaveLength(2);
 });
 
+test("the time of a node never lies on its label", async ({ page }) => {
+  await TrackingPage.start(page, "again & again");
+  await expect(page.locator(".node.cond")).toBeVisible();
+  // Every frame from before a condition has a time until long after.
+  const overlaps = await page.evaluate(async () => {
+    const found = new Set<string>();
+    const seen = { task: 0, cond: 0 };
+    const isSeen = () => seen.task > 30 && seen.cond > 30;
+    for (let frame = 0; frame < 1200 && !isSeen(); frame++) {
+      await new Promise(requestAnimationFrame);
+      for (const node of document.querySelectorAll(".node.timed")) {
+        seen[node.classList.contains("cond") ? "cond" : "task"]++;
+        const label = node.querySelector(".label")!.getBoundingClientRect();
+        const time = node.querySelector(".elapsed")!.getBoundingClientRect();
+        if (time.top < label.bottom) found.add(`${node.textContent}: ${label.bottom - time.top}`);
+      }
+    }
+    return isSeen() ? [...found] : ["no condition was seen"];
+  });
+  expect(overlaps).toEqual([]);
+});
+
+test("the name of what can be pressed has the text in it that one sees", async ({ page }) => {
+  const job = await TrackingPage.start(page, "short");
+  await job.reads("SUCCEEDED");
+  await expect(job.node(1)).toHaveAccessibleName("judged: succeeded");
+  await job.node(0).click();
+  const wrong = await page.evaluate(() => {
+    const words = (text: string) => text.replace(/[^\p{L}\p{N}]+/gu, " ").trim().toLowerCase();
+    const named = document.querySelectorAll("button, a, [role=button], [role=tab]");
+    return [...named].flatMap((element) => {
+      const name = element.getAttribute("aria-label");
+      const seen = element.cloneNode(true) as Element;
+      seen.querySelectorAll("[aria-hidden=true]").forEach((hidden) => hidden.remove());
+      const text = words(seen.textContent ?? "");
+      return name === null || words(name).includes(text) ? [] : [`${name} does not say ${text}`];
+    });
+  });
+  expect(wrong).toEqual([]);
+});
+
 test("a task has a tab for what drives it and one for each attempt", async ({ page }) => {
   const job = await TrackingPage.start(page, "mixed");
   await job.stand("succeeded", "failed");
   await job.reads("FAILED");
 
   await job.node(0).click();
+  const style = (work: number) => job.node(work).locator(".shape").getAttribute("style");
   await expect(job.node(0).locator(".shape")).toHaveCSS("stroke-width", "5px");
+  expect(await style(0)).toBe("stroke-width: 5px;");
+  expect(await style(1)).toBe(null);
   await expect(job.tabs).toHaveText(["Driving", "Attempt #1"]);
   await expect(job.titled("TaskDecision").last()).toContainText("[TASK SUCCEEDED]");
   // Both driving sessions, each between the decisions before and after it.
@@ -55,7 +99,9 @@ test("a task has a tab for what drives it and one for each attempt", async ({ pa
   await expect(job.tab("Driving")).toHaveAttribute("aria-selected", "true");
   await expect(job.titled("TaskDecision").last()).toContainText("[TASK FAILED]");
 
+  expect([await style(0), await style(1)]).toEqual([null, "stroke-width: 5px;"]);
   await job.node(1).click();
+  expect(await style(1)).toBe(null);
   await expect(job.json).toBeVisible();
   await expect(job.tabs).toHaveCount(0);
 });

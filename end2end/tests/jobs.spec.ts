@@ -15,8 +15,8 @@ const test = base.extend<object, { portal: Portal }>({
 
 test("the matrix has a row for each keyword and a button for each job", async ({ page }) => {
   const jobs = await JobsPage.open(page);
-  await expect(page.locator(".matrix-title")).toContainText("Available Jobs");
-  await expect(page.locator(".matrix-title #stop-server-button")).toBeVisible();
+  await expect(page.locator(".matrix-title")).toHaveText("Available Jobs");
+  await expect(page.locator("#matrix-table tr:first-child #stop-server-button")).toBeVisible();
   await expect(page.locator(".matrix-keyword")).toHaveText(["short", "long"]);
   await expect(jobs.buttons).toHaveText(["Greet", "Repeat", "Endless"]);
   // Rows are filled up with empty cells.
@@ -136,6 +136,19 @@ test("jobs are chosen by keyboard", async ({ page }) => {
 });
 
 base.describe("Stop Server", () => {
+  base("asks also while nothing runs", async ({ page, request, watch }) => {
+    watch.expect(/foreign request/);
+    const portal = await Portal.startWith("browser_jobs.json");
+    await page.goto(`${portal.url}/jobs.html?wb=/`);
+    await hydrated(page);
+    await page.locator("#stop-server-button").click();
+    const question = page.getByRole("dialog");
+    await expect(question).toContainText("Nothing runs on it.");
+    await question.getByRole("button", { name: "Cancel" }).click();
+    expect((await request.get(`${portal.url}/api/test`)).status()).toBe(200);
+    await portal.stop();
+  });
+
   base("asks first while a job is running", async ({ page, request, watch }) => {
     watch.expect(/foreign request/);
     const portal = await Portal.startWith("browser_jobs.json");
@@ -144,7 +157,7 @@ base.describe("Stop Server", () => {
     await hydrated(page);
     await page.locator("#stop-server-button").click();
     const question = page.getByRole("dialog");
-    await expect(question).toContainText("A job is running");
+    await expect(question).toContainText("This ends the job never end.");
     await question.getByRole("button", { name: "Stop Server" }).click();
     await expect(page.locator("#session-note")).toContainText("server has been stopped");
     expect(await portal.ended()).toBe(0);

@@ -44,16 +44,27 @@ test("what is denied is not done, and everybody hears of it", async ({ page, con
   await expect(seen.locator(".permission-outcome")).toContainText("Denied");
 });
 
-test("always means always in this session", async ({ page, folder }) => {
+test("always says what it covers, and means it in this session", async ({ page, folder }) => {
   const session = await SessionPage.startIn(page, folder);
   await session.askForFile("a.txt", "one");
-  await session.cards.locator(".permission-always").click();
+  const always = session.cards.locator(".permission-always");
+  await expect(always).toHaveText("Always: new files in the workspace's top folder");
+  await always.click();
   await session.ready();
   await session.askForFile("b.txt", "two");
   await expect(session.of("tool")).toHaveCount(2);
   await session.ready();
   expect(readFileSync(path.join(folder, "b.txt"), "utf8")).toBe("two");
   await expect(session.cards.locator(".permission-outcome")).toHaveCount(1);
+});
+
+test("a file that runs later is not approved for ever", async ({ page, folder }) => {
+  const session = await SessionPage.startIn(page, folder);
+  await session.askForFile(".envrc", "one");
+  await expect(session.cards.locator(".permission-approve")).toBeVisible();
+  await expect(session.cards.locator(".permission-always")).toHaveCount(0);
+  await session.cards.locator(".permission-deny").click();
+  await session.ready();
 });
 
 test("a change is shown line by line, as text", async ({ page, folder }) => {

@@ -10,9 +10,13 @@ test.describe("Stop Server", () => {
   });
   test.afterEach(() => portal.stop());
 
-  test("stops at once when nobody else is concerned", async ({ page }) => {
+  test("asks also when nobody else is concerned", async ({ page, request }) => {
     await SessionPage.start(page, portal.url);
     await page.locator("#stop-server-button").click();
+    const question = page.getByRole("dialog");
+    await expect(question).toContainText("Stop the server? This ends this session.");
+    expect((await request.get(`${portal.url}/api/test`)).status()).toBe(200);
+    await question.getByRole("button", { name: "Stop Server" }).click();
     await expect(page.locator("#session-note")).toContainText("server has been stopped");
     expect(await portal.ended()).toBe(0);
   });
@@ -22,7 +26,7 @@ test.describe("Stop Server", () => {
     await SessionPage.start(page, portal.url);
     await page.locator("#stop-server-button").click();
     const question = page.getByRole("dialog");
-    await expect(question).toContainText("Another session is open");
+    await expect(question).toContainText("This ends this session and another session.");
     await question.getByRole("button", { name: "Cancel" }).click();
     await expect(question).toBeHidden();
     expect((await request.get(`${portal.url}/api/test`)).status()).toBe(200);

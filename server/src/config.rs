@@ -1,10 +1,14 @@
-//! What the operator decided: command line over environment over `portal.toml` over defaults.
+//! What the operator decided: command line over environment over a file over defaults.
 //!
 //! ```text
-//!   arguments + environment ──► CommandLine ─┐
-//!                                            ├─► Settings
-//!   portal.toml ──────────────► ConfigFile ──┘
+//!   arguments + environment ──────────► CommandLine ─┐
+//!                                                    ├─► Settings ─► narrow ─► Settings
+//!   --config FILE, or the user's file ► ConfigFile ──┘                 ▲
+//!   portal.toml in the working directory ► ConfigFile ─────────────────┘
 //! ```
+//!
+//! A `portal.toml` that merely lies in the working directory may have been written by an agent, or
+//! have come with a repository. So it may narrow what the portal may do, and nothing else.
 //!
 //! `main` reads it once, and `reload` what can change meanwhile; nothing else looks at arguments or
 //! environment. Every mistake becomes one line that names its place and the remedy.
@@ -14,6 +18,9 @@ mod command_line;
 mod copilot;
 mod extensions;
 mod file;
+mod guard;
+mod keys;
+mod narrow;
 mod providers;
 
 use std::ffi::OsString;
@@ -22,18 +29,19 @@ use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use engine::agent::copilot::CopilotSettings;
+use engine::agent::copilot_settings::CopilotSettings;
 use engine::agent::openai::ProviderSettings;
 use engine::bridge::BridgeSettings;
 use engine::extension::ExtensionSettings;
+use engine::permission::Safeguards;
 use serde::Deserialize;
 use wire::PermissionMode;
 
 use crate::security::access::AccessKey;
 use command_line::{CommandLine, OtherCommand};
-use file::ConfigFile;
+use file::{ConfigFile, ConfigFiles};
 
-/// The file that is read from the working directory if it is there.
+/// The file that is read from the working directory, to narrow rights, if it is there.
 pub const DEFAULT_FILE: &str = "portal.toml";
 const DEFAULT_PORT: u16 = 8888;
 const DEFAULT_MAX_BODY_BYTES: u64 = 16 * 1024 * 1024;
@@ -68,6 +76,10 @@ pub struct Settings {
     pub test_folder: PathBuf,
     /// What callers must show, if anything.
     pub access_key: Option<AccessKey>,
+    /// Further keys, with names and roles.
+    pub keys: Vec<AccessKey>,
+    /// The files that they were read from.
+    pub key_files: Vec<PathBuf>,
     /// The key was made up by us and must be told once.
     pub access_key_generated: bool,
     /// Further names under which this server is reached.
@@ -108,6 +120,10 @@ pub struct Settings {
     pub bridge: BridgeSettings,
     /// Where the portal keeps what it remembers, if it does.
     pub data: Option<PathBuf>,
+    /// What agents are kept from.
+    pub safeguards: Safeguards,
+    /// What people should know about these settings, one line each.
+    pub notices: Vec<String>,
     /// Where all this was read.
     pub origin: Origin,
 }
@@ -117,18 +133,22 @@ pub struct Settings {
 pub struct Origin {
     arguments: Vec<OsString>,
     working_directory: PathBuf,
+    user_file: Option<PathBuf>,
     config: Option<PathBuf>,
 }
 
 impl Origin {
-    /// The configuration file, which need not exist.
-    pub fn file(&self) -> PathBuf {
-        self.working_directory.join(self.config.as_deref().unwrap_or(Path::new(DEFAULT_FILE)))
+    /// The configuration files, which need not exist.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let asked_for = self.config.as_ref().map(|path| self.working_directory.join(path));
+        let chosen = asked_for.or_else(|| self.user_file.clone());
+        chosen.into_iter().chain([self.working_directory.join(DEFAULT_FILE)]).collect()
     }
 
     /// The settings as they would be now.
     pub fn read_again(&self) -> Result<Settings, ConfigError> {
-        match read(self.arguments.iter().cloned(), &self.working_directory)? {
+        let (arguments, user_file) = (self.arguments.iter().cloned(), self.user_file.clone());
+        match read_with(arguments, &self.working_directory, user_file)? {
             Request::Run(settings) => Ok(*settings),
             Request::Print(_) | Request::Validate(_) => {
                 unreachable!("the same arguments asked for a server before")
@@ -166,10 +186,19 @@ pub enum ConfigError {
     },
 }
 
-/// Reads arguments (without the program's name), the environment and the configuration file.
+/// Reads arguments (without the program's name), the environment and the configuration files.
 pub fn read(
     arguments: impl IntoIterator<Item = OsString>,
     working_directory: &Path,
+) -> Result<Request, ConfigError> {
+    read_with(arguments, working_directory, guard::user_file())
+}
+
+/// The same, with the user's own file elsewhere, or without one.
+pub fn read_with(
+    arguments: impl IntoIterator<Item = OsString>,
+    working_directory: &Path,
+    user_file: Option<PathBuf>,
 ) -> Result<Request, ConfigError> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let line = match CommandLine::read(arguments.iter().cloned())? {
@@ -182,13 +211,26 @@ pub fn read(
         Some(OtherCommand::Sample) => return Ok(Request::Print(engine::entry::SAMPLE.to_owned())),
         None => {}
     }
-    let file = ConfigFile::find(line.config.as_deref(), working_directory)?;
+    // Tests must not depend on what belongs to the user.
+    let user_file = user_file.filter(|_| !line.test);
+    let ConfigFiles { mut chosen, found } =
+        ConfigFiles::find(line.config.as_deref(), user_file.as_deref(), working_directory)?;
+    if let Some(found) = &found {
+        chosen.take_harmless(found);
+    }
     let origin = Origin {
         working_directory: working_directory.to_owned(),
+        user_file,
         config: line.config.clone(),
         arguments,
     };
-    settle(line, file, origin).map(|settings| Request::Run(Box::new(settings)))
+    let mut settings = settle(line, chosen, origin)?;
+    if let Some(found) = &found {
+        narrow::narrow(&mut settings, found)?;
+    }
+    settings.safeguards.guarded = guard::guarded(&settings);
+    settings.bridge.safeguards = settings.safeguards.clone();
+    Ok(Request::Run(Box::new(settings)))
 }
 
 fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Settings, ConfigError> {
@@ -216,7 +258,9 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
         (None, None) => None,
     };
     // Nobody beyond this machine gets in without a key, even if the operator forgot one.
-    let access_key_generated = given_key.is_none() && !host.is_loopback();
+    let keys = keys::settle(&file, working_directory)?;
+    let key_files = keys::files(&file, working_directory);
+    let access_key_generated = given_key.is_none() && keys.is_empty() && !host.is_loopback();
     let access_key = given_key.or_else(|| access_key_generated.then(AccessKey::generate));
 
     let providers = providers::settle(&file, working_directory)?;
@@ -227,6 +271,9 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
     let data = bridge::settle_data(&line, &file, working_directory, test);
     let extensions =
         extensions::settle(&line, &file, working_directory, data.as_deref(), &secret_variables)?;
+
+    let always_ask = guard::always_ask(&file, extensions.user_folder.as_deref())?;
+    let safeguards = Safeguards { always_ask, ..Safeguards::default() };
 
     let test_folder = match line.test_folder.or(file.test_folder) {
         Some(folder) => working_directory.join(folder),
@@ -239,6 +286,8 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
         test,
         test_folder,
         access_key,
+        keys,
+        key_files,
         access_key_generated,
         allowed_hosts: line.allowed_host.or(file.allowed_hosts).unwrap_or_default(),
         max_body_bytes: line
@@ -269,11 +318,13 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
             .or(file.permissions.jobs)
             .unwrap_or(PermissionMode::ApproveAll),
         allowed_roots: file.agent.allowed_roots,
-        allow_commands: line.allow_commands || file.agent.allow_commands,
+        allow_commands: line.allow_commands || file.agent.allow_commands == Some(true),
         extensions,
         log_format: line.log_format.or(file.log_format).unwrap_or_default(),
         bridge,
         data,
+        safeguards,
+        notices: Vec::new(),
         origin,
     })
 }

@@ -8,8 +8,10 @@
 //!                                                             └─► files   (site), else 404
 //! ```
 
+mod ask;
 mod bridge_api;
 mod bridge_events;
+mod deeds;
 pub(crate) mod encoding;
 mod entry_api;
 mod error;
@@ -21,7 +23,9 @@ mod live;
 mod live_batch;
 mod login;
 mod outbox;
+mod pace;
 mod pages;
+mod places;
 mod server_api;
 mod session_api;
 mod task_api;
@@ -32,10 +36,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, FromRef, Request};
-use axum::handler::Handler;
+use axum::extract::{FromRef, Request};
 use axum::response::Response;
-use axum::routing::{MethodRouter, any, get, post};
+use axum::routing::{any, get, post};
 use engine::bridge::Bridge;
 use engine::entry::EntryStore;
 use engine::job::JobManager;
@@ -45,8 +48,10 @@ use engine::session::SessionManager;
 use engine::task::TaskManager;
 use leptos::config::LeptosOptions;
 
-use crate::security::Policy;
+use crate::notices::Notices;
+use crate::security::{Deed, Policy};
 use crate::site::Site;
+use deeds::{Deeds, Table, no_second_cap};
 
 /// How long the end of the sessions may hold up the end of the server.
 const STOP_DEADLINE: Duration = Duration::from_secs(2);
@@ -73,6 +78,8 @@ pub struct Parts {
     pub test_folder: Option<PathBuf>,
     /// What `api/config` tells.
     pub repo_root: PathBuf,
+    /// What people should know.
+    pub notices: Notices,
     /// The built browser half.
     pub site: Site,
 }
@@ -117,23 +124,6 @@ impl FromRef<AppState> for LeptosOptions {
     }
 }
 
-/// An acting endpoint: GET and POST.
-fn act<H, T>(handler: H) -> MethodRouter<AppState>
-where
-    H: Handler<T, AppState> + Clone,
-    T: 'static,
-{
-    // By itself, GET would answer HEAD by acting.
-    let methods = get(handler.clone()).post(handler).head(error::method_not_allowed);
-    methods.layer(no_second_cap())
-}
-
-/// The guard caps every body; a second, smaller cap would only confuse. Only around what takes a
-/// body: each layer around the whole router costs every request some allocations.
-fn no_second_cap() -> DefaultBodyLimit {
-    DefaultBodyLimit::disable()
-}
-
 /// The whole server: API, pages and files behind the guard. Cheap to clone.
 ///
 /// The guard stands outside the router, not in a layer of it: a layer would copy the matched route
@@ -142,83 +132,100 @@ fn no_second_cap() -> DefaultBodyLimit {
 pub struct Portal {
     state: AppState,
     routes: Router,
+    deeds: Arc<Deeds>,
 }
 
 impl Portal {
     /// Everything in its place.
     pub fn new(state: AppState) -> Self {
-        Self { routes: routes(state.clone()), state }
+        let (routes, deeds) = routes(state.clone());
+        Self { state, routes, deeds: Arc::new(deeds) }
+    }
+
+    /// True if callers must show a key.
+    fn is_locked(&self) -> bool {
+        self.state.policy.access.is_locked()
+    }
+
+    /// Whether connections of other users of this machine are refused: nothing else tells them from
+    /// its owner.
+    pub(crate) fn is_for_one_user(&self) -> bool {
+        !self.is_locked()
     }
 
     /// Answers a request. Cancel safe: a dropped call is a client that hung up.
     pub async fn answer(&self, request: Request) -> Response {
-        guard::answer(&self.state, &self.routes, request).await
+        guard::answer(self, request).await
     }
 }
 
 /// Reading endpoints take GET, acting ones GET and POST: existing scripts call them so, and the
-/// guard, not the method, keeps other sites out. Paths are written in full, because a nested
+/// guard asks whoever acts by GET for a proof of intent. Paths are written in full, because a nested
 /// router would rewrite the address of every request.
-fn routes(state: AppState) -> Router {
-    let mut routes = Router::new();
+fn routes(state: AppState) -> (Router, Deeds) {
+    let mut table = Table::default();
     if state.test_folder.is_some() {
-        let install = act(entry_api::install_jobs_entry);
-        routes = routes.route("/api/copilot/test/installJobsEntry", install);
+        table = table.act("/api/copilot/test/installJobsEntry", entry_api::install_jobs_entry);
     }
-    routes
+    let Table { router, deeds } = table
         .route("/api/test", get(server_api::test))
+        .route("/api/logins", get(login::list))
         .route("/api/config", get(server_api::config))
         .route("/api/token", get(server_api::token))
-        .route("/api/stop", act(server_api::stop))
+        .act("/api/stop", server_api::stop)
         .route("/api/copilot/models", get(session_api::list_models))
         .route("/api/copilot/session", get(session_api::list_sessions))
-        .route("/api/copilot/session/start/{*model}", act(session_api::start_session))
-        .route("/api/copilot/session/{id}/query", act(session_api::query_session))
-        .route("/api/copilot/session/{id}/abort", act(session_api::abort_session))
-        .route("/api/copilot/session/{id}/stop", act(session_api::stop_session))
-        .route(
-            "/api/copilot/session/{id}/permission/{request}",
-            act(session_api::answer_permission),
-        )
-        .route("/api/copilot/session/{id}/permissions", act(session_api::set_permissions))
+        .act("/api/copilot/session/start/{*model}", session_api::start_session)
+        .act("/api/copilot/session/{id}/query", session_api::query_session)
+        .act("/api/copilot/session/{id}/abort", session_api::abort_session)
+        .act("/api/copilot/session/{id}/stop", session_api::stop_session)
+        .answer("/api/copilot/session/{id}/permission/{request}", session_api::answer_permission)
+        .govern("/api/copilot/session/{id}/permissions", session_api::set_permissions)
         .route("/api/copilot/session/{id}/extensions", get(extension_api::list_extensions))
-        .route("/api/copilot/session/{id}/extensions/reload", act(extension_api::reload_extensions))
-        .route("/api/copilot/session/{id}/extensions/trust", act(extension_api::trust_extensions))
+        .act("/api/copilot/session/{id}/extensions/reload", extension_api::reload_extensions)
+        .govern("/api/copilot/session/{id}/extensions/trust", extension_api::trust_extensions)
         .route("/api/copilot/session/{id}/live", get(session_api::poll_session))
         .route("/api/copilot/session/{id}/live/{token}", get(session_api::poll_session_as))
         // The spelling of the earliest clients.
-        .route("/api/copilot/session/query/{id}", act(session_api::query_session))
-        .route("/api/copilot/session/stop/{id}", act(session_api::stop_session))
+        .act("/api/copilot/session/query/{id}", session_api::query_session)
+        .act("/api/copilot/session/stop/{id}", session_api::stop_session)
         .route("/api/copilot/session/live/{id}", get(session_api::poll_session))
         .route("/api/copilot/task", get(task_api::list_tasks))
-        .route("/api/copilot/task/start/{name}/session/{id}", act(task_api::start_task))
-        .route("/api/copilot/task/{id}/stop", act(task_api::stop_task))
+        .act("/api/copilot/task/start/{name}/session/{id}", task_api::start_task)
+        .act("/api/copilot/task/{id}/stop", task_api::stop_task)
         .route("/api/copilot/task/{id}/live", get(task_api::poll_task))
         .route("/api/copilot/task/{id}/live/{token}", get(task_api::poll_task_as))
         .route("/api/copilot/job", get(job_api::list_jobs))
         .route("/api/copilot/job/running", get(job_api::list_running))
-        .route("/api/copilot/job/start/{name}", act(job_api::start_job))
+        .act("/api/copilot/job/start/{name}", job_api::start_job)
         .route("/api/copilot/job/{id}/status", get(job_api::job_status))
-        .route("/api/copilot/job/{id}/stop", act(job_api::stop_job))
+        .act("/api/copilot/job/{id}/stop", job_api::stop_job)
         .route("/api/copilot/job/{id}/live", get(job_api::poll_job))
         .route("/api/copilot/job/{id}/live/{token}", get(job_api::poll_job_as))
         // By POST only: there may be more ids than an address can hold, and browsers send no body
         // with GET.
-        .route("/api/copilot/live/{token}", post(live_batch::poll_many).layer(no_second_cap()))
+        .post("/api/copilot/live/{token}", Deed::Read, live_batch::poll_many)
         .route("/api", any(error::unknown_api_endpoint))
         .route("/api/", any(error::unknown_api_endpoint))
         .route("/api/{*other}", any(error::unknown_api_endpoint))
         .route("/sessions", get(bridge_api::list_sessions))
         // An absolute path is an id, too, and has slashes.
         .route("/sessions/{*id}", get(bridge_api::show_session))
-        .route("/message", post(bridge_api::send_message).layer(no_second_cap()))
+        .post("/message", Deed::Act, bridge_api::send_message)
         .route("/events", get(bridge_events::follow).head(error::method_not_allowed))
-        .route("/approval", post(bridge_api::decide).layer(no_second_cap()))
-        .route("/cancel", post(bridge_api::cancel).layer(no_second_cap()))
-        .route("/clear", post(bridge_api::clear).layer(no_second_cap()))
-        .route("/login", get(login::by_url).post(login::by_form).layer(no_second_cap()))
+        .post("/approval", Deed::Answer, bridge_api::decide)
+        .post("/cancel", Deed::Act, bridge_api::cancel)
+        .post("/clear", Deed::Act, bridge_api::clear)
+        .route(login::PATH, get(login::by_url).post(login::by_form).layer(no_second_cap()))
+        .route(login::DONE, get(login::done))
+        .route(login::SECRET, post(login::secret))
+        .route(login::LIST, get(login::list_page))
+        .route(login::END_ALL, post(login::end_all))
+        .route(login::LOGOUT, post(login::log_out));
+    let router = router
         .merge(pages::routes(&state))
         .method_not_allowed_fallback(error::method_not_allowed)
         .fallback(pages::file_or_not_found)
-        .with_state(state)
+        .with_state(state);
+    (router, deeds)
 }

@@ -6,6 +6,7 @@
 pub mod config;
 mod hex;
 pub mod http;
+pub mod notices;
 pub mod reload;
 pub mod security;
 pub mod site;

@@ -4,6 +4,8 @@
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
+#[cfg(unix)]
+use engine::supervisor;
 use server::{config, startup, telemetry, validate};
 
 /// An entry with problems.
@@ -12,6 +14,13 @@ const EXIT_INVALID: u8 = 1;
 const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
+    #[cfg(unix)]
+    {
+        let mut arguments = std::env::args_os().skip(1);
+        if arguments.next().is_some_and(|first| first == supervisor::COMMAND) {
+            return supervisor::run(arguments);
+        }
+    }
     match run() {
         Ok(code) => code,
         Err(error) => {
@@ -39,7 +48,7 @@ fn run() -> anyhow::Result<ExitCode> {
             return Ok(code);
         }
     };
-    telemetry::start(settings.log_format)?;
+    let _logs = telemetry::start(settings.log_format)?;
     startup::run(&settings, &working_directory)?;
     Ok(ExitCode::SUCCESS)
 }

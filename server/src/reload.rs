@@ -1,31 +1,74 @@
-//! Settings that change while the server runs: those of the bridge.
+//! Settings that change while the server runs: rights are taken away at once, and never given.
 //!
-//! The configuration file is looked at once a second. A file with a mistake changes nothing; what is
-//! wrong is logged.
+//! The configuration files are looked at once a second. A file with a mistake changes nothing; what
+//! is wrong is logged. What would widen rights waits for a restart, which is said: whoever could
+//! write the file may be an agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use engine::bridge::{Bridge, BridgeSettings};
+use engine::job::JobManager;
 use engine::lifecycle::Lifecycle;
+use engine::session::{SessionManager, SessionRights};
 
-use crate::config::{ConfigError, Origin};
+use crate::config::{ConfigError, Origin, Settings};
+use crate::notices::Notices;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Keeps the bridge's settings as the file says, until the server ends.
-pub fn watch(origin: Origin, bridge: Arc<Bridge>, lifecycle: &Lifecycle) {
+/// Whose rights are narrowed.
+pub struct Governed {
+    /// Runs of the bridge.
+    pub bridge: Arc<Bridge>,
+    /// Sessions.
+    pub sessions: Arc<SessionManager>,
+    /// Jobs.
+    pub jobs: Arc<JobManager>,
+    /// What people are told.
+    pub notices: Notices,
+}
+
+impl Governed {
+    /// Takes away what the settings do not give any more. Reads files.
+    fn narrow(&self, settings: &Settings) {
+        let bridge = narrow_bridge(&self.bridge.settings(), &settings.bridge);
+        let rights = SessionRights {
+            permissions: settings.permissions,
+            allowed_roots: settings.allowed_roots.clone(),
+            allow_commands: settings.allow_commands,
+        };
+        self.sessions.narrow(&rights);
+        self.jobs.narrow(settings.job_permissions);
+        self.bridge.set_settings(bridge);
+    }
+}
+
+/// Besides rights, models and the prefix are taken over: they come from a file that gives rights.
+fn narrow_bridge(now: &BridgeSettings, wanted: &BridgeSettings) -> BridgeSettings {
+    let mut narrowed = now.narrowed_by(wanted);
+    for folder in &mut narrowed.workspaces {
+        if let Some(wanted) = wanted.workspaces.iter().find(|it| it.path == folder.path) {
+            folder.model.clone_from(&wanted.model);
+        }
+    }
+    narrowed
+}
+
+/// Keeps to the files until the server ends.
+pub fn watch(origin: Origin, governed: Governed, lifecycle: &Lifecycle) {
     let ending = lifecycle.token();
     let mut watched = Watched::new(origin);
+    let governed = Arc::new(governed);
     lifecycle.spawn(async move {
         while ending.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
-            let bridge = Arc::clone(&bridge);
+            let governed = Arc::clone(&governed);
             let looked = tokio::task::spawn_blocking(move || {
                 match watched.look() {
                     Some(Ok(settings)) => {
-                        bridge.set_settings(settings);
-                        tracing::info!("the settings of agents and workspaces are read again");
+                        governed.narrow(&settings);
+                        governed.notices.add(RESTART_NEEDED);
                     }
                     Some(Err(error)) => {
                         tracing::error!(%error, "the settings stay as they were");
@@ -45,29 +88,36 @@ pub fn watch(origin: Origin, bridge: Arc<Bridge>, lifecycle: &Lifecycle) {
     });
 }
 
-/// A configuration file, and what it held.
+const RESTART_NEEDED: &str = "The settings file has changed since the start. What takes rights away \
+                              counts already; everything else needs a restart of the server.";
+
+/// Configuration files, and what they held.
 struct Watched {
     origin: Origin,
-    held: Option<Vec<u8>>,
+    held: Vec<Option<Vec<u8>>>,
 }
 
 impl Watched {
     fn new(origin: Origin) -> Self {
-        let held = std::fs::read(origin.file()).ok();
+        let held = contents(&origin);
         Self { origin, held }
     }
 
-    /// The settings, if the file changed. It is small, so its content is compared: times of files
-    /// are too coarse.
-    fn look(&mut self) -> Option<Result<BridgeSettings, ConfigError>> {
-        let file: PathBuf = self.origin.file();
-        let holds = std::fs::read(file).ok();
-        if holds == self.held {
+    /// The settings, if a file changed. They are small, so their contents are compared: times of
+    /// files are too coarse.
+    fn look(&mut self) -> Option<Result<Settings, ConfigError>> {
+        let hold = contents(&self.origin);
+        if hold == self.held {
             return None;
         }
-        self.held = holds;
-        Some(self.origin.read_again().map(|settings| settings.bridge))
+        self.held = hold;
+        Some(self.origin.read_again())
     }
+}
+
+fn contents(origin: &Origin) -> Vec<Option<Vec<u8>>> {
+    let files: Vec<PathBuf> = origin.files();
+    files.into_iter().map(|file| std::fs::read(file).ok()).collect()
 }
 
 #[cfg(test)]
@@ -78,29 +128,36 @@ mod tests {
     use crate::config::{self, Request};
 
     #[test]
-    fn a_file_that_changes_is_read_again_and_mistakes_are_reported() {
+    fn files_that_change_are_read_again_and_mistakes_are_reported() {
         let folder = tempfile::tempdir().expect("temporary folder");
-        let file = folder.path().join("portal.toml");
-        let Ok(Request::Run(settings)) =
-            config::read(["--agent-max-steps".into(), "7".into()], folder.path())
-        else {
+        let found = folder.path().join("portal.toml");
+        let file = folder.path().join("own.toml");
+        fs::write(&file, "").expect("file");
+        let arguments = ["--agent-max-steps", "7", "--config", "own.toml"];
+        let arguments = arguments.into_iter().map(Into::into);
+        let Ok(Request::Run(settings)) = config::read_with(arguments, folder.path(), None) else {
             panic!("defaults");
         };
         let mut watched = Watched::new(settings.origin);
-        assert!(watched.look().is_none(), "no file, as before");
+        assert!(watched.look().is_none(), "as before");
 
         fs::write(&file, "[agent]\nprefix = 'go:'\nmaxSteps = 3\n").expect("file");
-        let settings = watched.look().expect("changed").expect("valid");
-        assert_eq!((&*settings.agent.prefix, settings.agent.max_steps), ("go:", 7));
+        let agent = watched.look().expect("changed").expect("valid").bridge.agent;
+        assert_eq!((&*agent.prefix, agent.max_steps), ("go:", 7));
         assert!(watched.look().is_none());
+
+        fs::write(&found, "[agent]\nprefix = 'no:'\nmaxSteps = 3\n").expect("file");
+        let agent = watched.look().expect("changed").expect("valid").bridge.agent;
+        assert_eq!((&*agent.prefix, agent.max_steps), ("go:", 3), "it can only narrow");
 
         fs::write(&file, "[agent]\nprefix = 1\n").expect("file");
         let error = watched.look().expect("changed").expect_err("a mistake").to_string();
-        assert!(error.contains("portal.toml:2: "), "{error}");
+        assert!(error.contains("own.toml:2: "), "{error}");
         assert!(watched.look().is_none(), "a mistake is reported once");
 
-        fs::remove_file(&file).expect("file");
-        let settings = watched.look().expect("changed").expect("defaults");
-        assert_eq!(settings.agent.prefix, "agent:");
+        fs::remove_file(&found).expect("file");
+        fs::write(&file, "").expect("file");
+        let agent = watched.look().expect("changed").expect("defaults").bridge.agent;
+        assert_eq!(agent.prefix, "agent:");
     }
 }

@@ -5,22 +5,33 @@
 //!
 //! 1. [`target`]: the request target is well formed;
 //! 2. [`host`]: `Host` is one of our own names (a foreign one is DNS rebinding);
-//! 3. [`origin`]: the request was not caused by another site;
-//! 4. [`access`]: it carries the access key, if there is one;
-//! 5. the body, if its length is declared, is within the cap.
+//! 3. no header that any of this is judged by comes twice;
+//! 4. [`origin`]: the request was not caused by another site;
+//! 5. [`access`]: it carries an access key, or the cookie of a login ([`logins`]), if there is a key;
+//!    those who try keys are slowed down ([`brake`]);
+//! 6. if it acts: the key allows it, somebody means it ([`intent`]), and a login shows its secret;
+//! 7. the body, if its length is declared, is within the cap.
 //!
 //! All of it is plain functions over the request's head; `http::guard` carries it out.
 
 pub mod access;
+pub mod brake;
 pub mod host;
+pub mod intent;
+pub mod logins;
 pub mod origin;
+pub mod peer;
 pub mod target;
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
 
-use access::AccessKey;
+use access::{Access, Caller};
 use host::OwnNames;
+use peer::Peer;
 
 /// Why a request was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,9 +45,30 @@ pub enum Refusal {
     /// Another site caused the request.
     #[error("requests from other sites are refused: {0}")]
     CrossSite(String),
+    /// A header that must be unambiguous comes more than once.
+    #[error("a header comes more than once: {0}")]
+    DuplicateHeader(HeaderName),
+    /// It acts, and a browser may have sent it without anybody meaning it.
+    #[error("this address acts: call it by POST, or send `Authorization: Bearer KEY`")]
+    PostRequired,
+    /// It acts, and a person went there with a browser.
+    #[error("this address acts: the person is asked first")]
+    MustBeAsked,
     /// No access key, or a wrong one.
     #[error("an access key is needed: open the login URL, or send `Authorization: Bearer KEY`")]
     Credentials,
+    /// A process that an agent started wants to do what only a person may.
+    #[error("only a person may do this, not a process that an agent has started")]
+    AgentProcess,
+    /// Wrong access keys, again and again.
+    #[error("too many wrong access keys: wait for {} s", .0.as_secs() + 1)]
+    TooManyWrongKeys(Duration),
+    /// The key does not open this.
+    #[error("this access key may not do that")]
+    Role,
+    /// The cookie of a login alone does not act.
+    #[error("acting needs the secret of the login in the header Portal-Login: log in again")]
+    LoginSecret,
     /// The body is larger than allowed.
     #[error("the request body is larger than the limit of {0} bytes")]
     BodyTooLarge(u64),
@@ -47,8 +79,8 @@ pub enum Refusal {
 pub struct Policy {
     /// The names under which the server is reached.
     pub own_names: OwnNames,
-    /// What callers must show, if anything.
-    pub access_key: Option<AccessKey>,
+    /// What callers must show, if anything, and who has shown it.
+    pub access: Arc<Access>,
     /// The largest body in bytes.
     pub max_body_bytes: u64,
 }
@@ -62,25 +94,113 @@ pub enum Audience {
     Open,
     /// Everything else, the API first of all.
     Api,
+    /// The part of it that asks whoever goes there with a browser.
+    Act,
 }
 
+/// What a request would do if it were let through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// It changes nothing.
+    Read,
+    /// It starts, stops or changes something.
+    Act,
+    /// It answers an agent's question.
+    Answer,
+    /// It trusts an agent's extensions or changes its permissions.
+    Govern,
+}
+
+impl Deed {
+    /// Whether it is a person's alone: no process that an agent has started may do it.
+    pub fn is_a_persons(self) -> bool {
+        matches!(self, Self::Answer | Self::Govern)
+    }
+}
+
+/// Headers by which requests are judged. Of two, we might look at one and somebody else, a proxy or
+/// a handler, at the other. `Host` has a check of its own.
+const ONCE: [HeaderName; 10] = [
+    header::ORIGIN,
+    header::REFERER,
+    header::AUTHORIZATION,
+    header::COOKIE,
+    header::CONTENT_LENGTH,
+    origin::SEC_FETCH_SITE,
+    origin::SEC_FETCH_MODE,
+    origin::SEC_FETCH_DEST,
+    HeaderName::from_static("sec-fetch-user"),
+    logins::SECRET_HEADER,
+];
+
 impl Policy {
-    /// Judges a request by its head.
-    pub fn judge(&self, head: &Parts, audience: Audience) -> Result<(), Refusal> {
+    /// Judges a request by its head; tells who has sent it.
+    pub fn judge(&self, head: &Parts, audience: Audience, deed: Deed) -> Result<Caller, Refusal> {
         target::check(&head.uri)?;
         let host = self.own_names.check(&head.uri, &head.headers)?;
+        refuse_duplicates(&head.headers)?;
         origin::check(&head.method, &head.headers, host, audience)?;
-        if let Some(key) = &self.access_key
-            && audience != Audience::Open
-            && !key.admits(&head.headers)
+        let caller = match audience {
+            Audience::Open => Caller::Anyone,
+            Audience::Page | Audience::Api | Audience::Act => self.recognise(head)?,
+        };
+        if deed != Deed::Read {
+            self.check_deed(head, host, caller, deed)?;
+        }
+        if let Caller::Login(id, _) = caller
+            && (deed != Deed::Read || audience == Audience::Page)
         {
-            return Err(Refusal::Credentials);
+            // Pages read on while nobody looks at them; this was a person.
+            self.access.logins.touch(id);
         }
         if declared_length(&head.headers).is_some_and(|length| length > self.max_body_bytes) {
             return Err(Refusal::BodyTooLarge(self.max_body_bytes));
         }
-        Ok(())
+        Ok(caller)
     }
+
+    fn recognise(&self, head: &Parts) -> Result<Caller, Refusal> {
+        let from = head.extensions.get::<Peer>().map(Peer::address);
+        if let Some(caller) = self.access.recognise(&head.headers, from) {
+            return Ok(caller);
+        }
+        // The right key always opens: else one wrong script would lock out all behind a proxy.
+        let tried = head.headers.contains_key(header::AUTHORIZATION);
+        match self.access.brake.wait(from).filter(|_| tried) {
+            Some(wait) => Err(Refusal::TooManyWrongKeys(wait)),
+            None => Err(Refusal::Credentials),
+        }
+    }
+
+    fn check_deed(
+        &self,
+        head: &Parts,
+        host: &str,
+        caller: Caller,
+        deed: Deed,
+    ) -> Result<(), Refusal> {
+        if !caller.rights().allow(deed) {
+            return Err(Refusal::Role);
+        }
+        match caller {
+            Caller::Bearer(_) => Ok(()),
+            Caller::Anyone => intent::check(head, host),
+            Caller::Login(id, _) => {
+                intent::check(head, host)?;
+                let known = self.access.logins.knows_secret(id, &head.headers);
+                if known { Ok(()) } else { Err(Refusal::LoginSecret) }
+            }
+        }
+    }
+}
+
+fn refuse_duplicates(headers: &HeaderMap) -> Result<(), Refusal> {
+    // Almost always true, and cheaper than nine look-ups.
+    if headers.len() == headers.keys_len() {
+        return Ok(());
+    }
+    let twice = ONCE.into_iter().find(|name| headers.get_all(name).iter().nth(1).is_some());
+    twice.map_or(Ok(()), |name| Err(Refusal::DuplicateHeader(name)))
 }
 
 fn declared_length(headers: &HeaderMap) -> Option<u64> {

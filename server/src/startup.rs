@@ -1,7 +1,7 @@
 //! From settings to a running server, and to its orderly end.
 //!
 //! ```text
-//!  bind ─► announce ─► accept loop ─► (Ctrl-C | SIGTERM | api/stop) ─► Lifecycle::shutdown ─► exit 0
+//!  bind ─► announce ─► accept loop ─► (Ctrl-C | SIGTERM | SIGHUP | api/stop) ─► Lifecycle::shutdown ─► exit 0
 //! ```
 
 use std::io::{self, Write};
@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "copilot")]
 use engine::agent::copilot::Copilot;
 use engine::agent::openai::OpenAi;
 use engine::agent::simulated::{Simulated, SimulatedSettings};
@@ -28,14 +29,18 @@ use tokio::signal::unix;
 
 use crate::config::Settings;
 use crate::http::{self, AppState, Portal};
-use crate::reload;
+use crate::notices::Notices;
+use crate::reload::{self, Governed};
 use crate::security::Policy;
+use crate::security::access::Access;
 use crate::security::host::OwnNames;
 use crate::site::Site;
 
 /// How long an orderly end may take. What still runs then is cut off: the process must be gone
 /// within five seconds of being told.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(4);
+/// What systems usually allow if nobody asks for more.
+const USUAL_FILE_LIMIT: u64 = 256;
 /// What the shell expects of a process that Ctrl-C killed.
 const EXIT_INTERRUPTED: i32 = 130;
 
@@ -72,6 +77,12 @@ pub enum StartError {
 
 /// Runs the server until it is told to stop.
 pub fn run(settings: &Settings, working_directory: &Path) -> Result<(), StartError> {
+    protect_process();
+    if let Some(data) = &settings.data
+        && let Err(error) = engine::private::tighten(data)
+    {
+        tracing::warn!(folder = %data.display(), %error, "the data folder may be open to others");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(serve(settings, working_directory));
     // Whatever missed the deadline must not hold the process up.
@@ -80,6 +91,7 @@ pub fn run(settings: &Settings, working_directory: &Path) -> Result<(), StartErr
 }
 
 async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), StartError> {
+    ignore_file_size_limit()?;
     let site = Site::find()?;
     let address = SocketAddr::new(settings.host, settings.port);
     let listener = http::listener::listen(address).map_err(|cause| match cause.kind() {
@@ -88,7 +100,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     })?;
     let port = listener.local_addr()?.port();
 
-    raise_file_limit();
+    let files = raise_file_limit();
     let lifecycle = Lifecycle::new();
     let repo_root = workspace::repo_root(working_directory);
     let live = if settings.test { LiveSettings::for_tests() } else { LiveSettings::default() };
@@ -108,21 +120,26 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         sessions.catalog().clone(),
         lifecycle.clone(),
     );
-    reload::watch(settings.origin.clone(), bridge.clone(), &lifecycle);
+    let jobs =
+        JobManager::new(sessions.clone(), tasks.clone(), jobs, live.clone(), lifecycle.clone());
+    let notices = tell_notices(settings);
+    let governed = Governed {
+        bridge: bridge.clone(),
+        sessions: sessions.clone(),
+        jobs: jobs.clone(),
+        notices: notices.clone(),
+    };
+    reload::watch(settings.origin.clone(), governed, &lifecycle);
     let state = AppState::new(http::Parts {
         lifecycle: lifecycle.clone(),
         policy: Policy {
             own_names: OwnNames::new(settings.host, &settings.allowed_hosts),
-            access_key: settings.access_key.clone(),
+            access: Arc::new(Access::new(
+                settings.access_key.iter().chain(&settings.keys).cloned(),
+            )),
             max_body_bytes: settings.max_body_bytes,
         },
-        jobs: JobManager::new(
-            sessions.clone(),
-            tasks.clone(),
-            jobs,
-            live.clone(),
-            lifecycle.clone(),
-        ),
+        jobs,
         live,
         tasks,
         sessions,
@@ -130,19 +147,56 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         bridge,
         test_folder: settings.test.then(|| settings.test_folder.clone()),
         repo_root,
+        notices,
         site,
     });
     watch_signals(&lifecycle)?;
     announce(settings, port)?;
     tracing::info!(%address, port, test = settings.test, "listening");
 
-    http::listener::serve(listener, Portal::new(state.clone()), &lifecycle).await;
+    http::listener::serve(listener, Portal::new(state.clone()), &lifecycle, files).await;
     state.stop_work().await;
     let left = lifecycle.shutdown(SHUTDOWN_DEADLINE).await;
     if left > 0 {
         tracing::warn!(left, "cut off what did not end in time");
     }
     tracing::info!("stopped");
+    Ok(())
+}
+
+/// What is to be known about the settings, also to whoever has switched the log off.
+fn tell_notices(settings: &Settings) -> Notices {
+    let notices = Notices::default();
+    for notice in &settings.notices {
+        // Nobody may be there to read it.
+        let _ = writeln!(io::stderr(), "copilot-portal: {notice}");
+        notices.add(notice);
+    }
+    notices
+}
+
+/// Keeps what agents start from outliving this process, and from reading its memory and environment.
+/// Without it, the server still serves: some containers refuse such calls.
+fn protect_process() {
+    #[cfg(unix)]
+    if let Err(error) = engine::supervisor::install() {
+        tracing::warn!(%error, "programs of agents may outlive the server");
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        if let Err(error) = set_dumpable_behavior(DumpableBehavior::NotDumpable) {
+            tracing::warn!(%error, "programs of agents may read the server's environment");
+        }
+    }
+}
+
+/// A file that would grow past the limit (`ulimit -f`) fails to be written; the signal that comes
+/// with it would end the process. Listened to, it does nothing.
+#[cfg_attr(not(unix), expect(clippy::unnecessary_wraps, reason = "there is no such signal"))]
+fn ignore_file_size_limit() -> io::Result<()> {
+    #[cfg(unix)]
+    drop(unix::signal(unix::SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
     Ok(())
 }
 
@@ -167,6 +221,7 @@ fn start_sessions(
             secrets: settings.secret_variables.clone(),
         },
         extensions: settings.extensions.clone(),
+        safeguards: settings.safeguards.clone(),
         ..SessionSettings::new(repo_root)
     };
     let mut backends: Vec<Arc<dyn AgentBackend>> = vec![Arc::new(simulated)];
@@ -175,6 +230,7 @@ fn start_sessions(
     }
     // Last: what the operator set up comes before what happens to be installed, and is not kept
     // waiting for a process that must be started to be asked.
+    #[cfg(feature = "copilot")]
     if let Some(copilot) = &settings.copilot {
         backends.push(Arc::new(Copilot::new(copilot.clone())));
     }
@@ -196,11 +252,18 @@ async fn install_entry(
     Ok(entries)
 }
 
-/// Every waiting reader holds a file handle, and the usual limit is for programs with few.
-fn raise_file_limit() {
+/// Every waiting reader holds a file handle, and the usual limit is for programs with few. Returns
+/// how many there may be.
+fn raise_file_limit() -> u64 {
     match rlimit::increase_nofile_limit(u64::MAX) {
-        Ok(limit) => tracing::debug!(limit, "file handles"),
-        Err(error) => tracing::warn!(%error, "can't raise the limit of file handles"),
+        Ok(limit) => {
+            tracing::debug!(limit, "file handles");
+            limit
+        }
+        Err(error) => {
+            tracing::warn!(%error, "can't raise the limit of file handles");
+            USUAL_FILE_LIMIT
+        }
     }
 }
 
@@ -218,9 +281,9 @@ fn announce(settings: &Settings, port: u16) -> io::Result<()> {
     out.flush()
 }
 
-/// Ctrl-C and SIGTERM begin the shutdown; a second Ctrl-C ends at once.
+/// Ctrl-C, SIGTERM and SIGHUP begin the shutdown; a second Ctrl-C ends at once.
 ///
-/// Both are listened to when this returns. Whoever reads the start-up lines may send one at once,
+/// All are listened to when this returns. Whoever reads the start-up lines may send one at once,
 /// and until then a signal ends the process without any order.
 fn watch_signals(lifecycle: &Lifecycle) -> io::Result<()> {
     let lifecycle = lifecycle.clone();
@@ -228,17 +291,28 @@ fn watch_signals(lifecycle: &Lifecycle) -> io::Result<()> {
     let mut interrupt = unix::signal(unix::SignalKind::interrupt())?;
     #[cfg(unix)]
     let mut terminate = unix::signal(unix::SignalKind::terminate())?;
+    #[cfg(unix)]
+    let mut hang_up =
+        if is_hang_up_ignored() { None } else { Some(unix::signal(unix::SignalKind::hangup())?) };
     #[cfg(windows)]
     let mut interrupt = tokio::signal::windows::ctrl_c()?;
     // Not tracked by the lifecycle: it must outlive the beginning of the shutdown.
     tokio::spawn(async move {
         #[cfg(unix)]
-        let terminated = terminate.recv();
+        let terminated = async {
+            match &mut hang_up {
+                Some(hang_up) => tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = hang_up.recv() => {}
+                },
+                None => drop(terminate.recv().await),
+            }
+        };
         #[cfg(windows)]
-        let terminated = std::future::pending::<Option<()>>();
+        let terminated = std::future::pending::<()>();
         tokio::select! {
             _ = interrupt.recv() => tracing::info!("Ctrl-C: stopping, once more to end at once"),
-            _ = terminated => tracing::info!("terminated: stopping"),
+            () = terminated => tracing::info!("terminated: stopping"),
         }
         lifecycle.begin_shutdown();
         if interrupt.recv().await.is_some() {
@@ -246,4 +320,14 @@ fn watch_signals(lifecycle: &Lifecycle) -> io::Result<()> {
         }
     });
     Ok(())
+}
+
+/// Whether this process was started by `nohup`, to outlive its terminal. Linux tells.
+#[cfg(unix)]
+fn is_hang_up_ignored() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The first signal is the first bit.
+    ignored.is_some_and(|mask| mask & 1 != 0)
 }

@@ -81,34 +81,49 @@ fn a_history_is_there_again_after_a_restart() {
 }
 
 #[test]
-fn settings_are_read_again_when_the_file_changes() {
+fn rights_are_taken_away_when_the_file_changes_and_never_given() {
     let folder = tempfile::tempdir().expect("temporary folder");
-    for name in ["one", "two"] {
+    for name in ["one", "two", "three"] {
         std::fs::create_dir(folder.path().join(name)).expect("folder");
     }
     let write = |text: &str| {
-        std::fs::write(folder.path().join("portal.toml"), text).expect("file");
+        std::fs::write(folder.path().join("own.toml"), text).expect("file");
     };
-    let wait_for = |server: &Running, part: &str| {
+    let wait_for = |server: &Running, is_so: &dyn Fn(&str) -> bool| {
         let begin = Instant::now();
         loop {
             let list = server.get("/sessions");
-            if list.contains(part) {
+            if is_so(&list) {
                 return;
             }
             assert!(begin.elapsed() < SAFETY, "{list}");
             std::thread::yield_now();
         }
     };
-    write("[[workspaces]]\npath = 'one'\n");
-    let server = start(folder.path(), &[]);
-    wait_for(&server, r#""name":"one""#);
-    write("[[workspaces]]\npath = 'two'\n");
-    wait_for(&server, r#""name":"two""#);
+    let has = |list: &str, name: &str| list.contains(&format!(r#""name":"{name}""#));
+    let of = |names: &[&str]| {
+        let tables = names.iter().map(|name| format!("[[workspaces]]\npath = '{name}'\n"));
+        tables.collect::<String>()
+    };
+    write(&of(&["one", "two"]));
+    let server = start(folder.path(), &["--config", "own.toml"]);
+    wait_for(&server, &|list| has(list, "one") && has(list, "two"));
+    write(&of(&["two", "three"]));
+    wait_for(&server, &|list| !has(list, "one") && has(list, "two") && !has(list, "three"));
     // A mistake changes nothing, and the next version counts again.
-    write("[[workspaces]]\npath = 'three'\n");
-    write("[[workspaces]]\npath = 'one'\n[agent]\nenabled = false\n");
-    wait_for(&server, r#""name":"one""#);
-    let answer = post(&server, "/message", r#"{"text":"agent: do it"}"#);
-    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("AgentDisabled"), "{answer}");
+    write(&of(&["four"]));
+    write(&format!("{}[agent]\nenabled = false\n", of(&["one", "two"])));
+    let begin = Instant::now();
+    let answer = loop {
+        let answer = post(&server, "/message", r#"{"text":"agent: do it"}"#);
+        if answer.starts_with("HTTP/1.1 400") {
+            break answer;
+        }
+        assert!(begin.elapsed() < SAFETY, "{answer}");
+        // Only so many messages are taken in a minute.
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    assert!(answer.contains("AgentDisabled"), "{answer}");
+    let list = server.get("/sessions");
+    assert!(!has(&list, "one") && has(&list, "two"), "{list}");
 }

@@ -125,10 +125,10 @@ fn a_client_that_hangs_up_frees_its_token_and_loses_nothing() {
 fn an_answer_that_was_cut_off_is_given_again_whole() {
     let server = start();
     let session = Session::start(&server);
-    let text = "x".repeat(LARGE);
-    session.query(&format!("say {text}"));
+    session.query("Stream 400000 deltas with 0 ms between deltas after 0 ms.");
     let seen = session.read_until_idle("other");
-    assert_eq!(message(&seen), text);
+    let text = message(&seen);
+    assert!(text.len() > LARGE, "{}", text.len());
 
     for _ in 0..3 {
         let mut call = session.send_poll("token");

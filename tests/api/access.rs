@@ -1,6 +1,7 @@
 //! The access key of a server that others can reach.
 
 use axum::body::Body;
+use server::security::access::{AccessKey, Rights, Role};
 use tests::{Options, TestApp};
 
 const KEY: &str = "correct-horse-battery";
@@ -31,19 +32,147 @@ async fn scripts_show_the_key_as_a_bearer_token() {
     assert_eq!(app.get_with("/api/test", &[("authorization", BEARER)]).await.status, 200);
 }
 
-#[tokio::test]
-async fn the_login_url_sets_a_cookie_that_opens_everything() {
-    let app = locked();
-    let reply = app.get(&format!("/login?key={KEY}")).await;
-    assert_eq!((reply.status.as_u16(), reply.header("location")), (303, "/"));
+/// Logs in; the cookie, and the secret that goes with it.
+async fn log_in(app: &TestApp, key: &str) -> (String, String) {
+    let reply = app.get(&format!("/login?key={key}")).await;
+    assert_eq!((reply.status.as_u16(), reply.header("location")), (303, "/login/done"));
     let cookie = reply.header("set-cookie").to_owned();
-    for attribute in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+    for attribute in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=2592000"] {
         assert!(cookie.contains(attribute), "{cookie}");
     }
-    assert!(!cookie.contains(KEY), "the cookie must not tell the key");
-    let pair = cookie.split(';').next().expect("name and value");
-    assert_eq!(app.get_with("/api/test", &[("cookie", pair)]).await.status, 200);
-    assert_eq!(app.get_with("/", &[("cookie", pair)]).await.status, 200);
+    assert!(!cookie.contains(key), "the cookie must not tell the key");
+    let pair = cookie.split(';').next().expect("name and value").to_owned();
+    let told = app.call("POST", "/login/secret", &[("cookie", &pair)], Body::empty()).await;
+    let secret = told.json()["secret"].as_str().expect("a secret").to_owned();
+    assert!(!cookie.contains(&secret));
+    (pair, secret)
+}
+
+#[tokio::test]
+async fn the_login_url_sets_a_cookie_that_reads_everything() {
+    let app = locked();
+    let (cookie, _) = log_in(&app, KEY).await;
+    assert_eq!(app.get_with("/api/test", &[("cookie", &cookie)]).await.status, 200);
+    assert_eq!(app.get_with("/", &[("cookie", &cookie)]).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_cookie_acts_only_together_with_its_secret() {
+    let app = locked();
+    let (cookie, secret) = log_in(&app, KEY).await;
+    let (other, _) = log_in(&app, KEY).await;
+    let stop = async |cookie: &str, secret: &str| {
+        let headers = [("cookie", cookie), ("portal-login", secret)];
+        app.call("POST", "/api/stop", &headers, Body::empty()).await.refusal()
+    };
+    let refused = (403, "LoginSecretRequired".to_owned());
+    assert_eq!(stop(&cookie, "").await, refused);
+    assert_eq!(stop(&cookie, "wrong").await, refused);
+    assert_eq!(stop(&other, &secret).await, refused, "the secret of another login");
+    let get = app.get_with("/api/stop", &[("cookie", &cookie)]).await;
+    assert_eq!(get.refusal(), refused, "not by GET either");
+    assert!(!app.is_stopping());
+    let headers = [("cookie", &*cookie), ("portal-login", &*secret)];
+    assert_eq!(app.call("POST", "/api/stop", &headers, Body::empty()).await.status, 200);
+    assert!(app.is_stopping());
+}
+
+#[tokio::test]
+async fn the_secret_is_told_once_and_never_in_html() {
+    let app = locked();
+    let (cookie, secret) = log_in(&app, KEY).await;
+    let again = app.call("POST", "/login/secret", &[("cookie", &cookie)], Body::empty()).await;
+    assert_eq!(again.refusal(), (403, "LoginSecretTold".into()));
+    let stranger = app.call("POST", "/login/secret", &[], Body::empty()).await;
+    assert_eq!(stranger.status, 403);
+    for path in ["/", "/login/done", "/logins"] {
+        let page = app.get_with(path, &[("cookie", &cookie)]).await;
+        assert_eq!(page.status, 200, "{path}");
+        assert!(!page.text.contains(&secret), "{path}");
+        assert!(!page.text.contains(KEY), "{path}");
+    }
+    let done = app.get("/login/done").await;
+    assert!(done.header("content-security-policy").contains("script-src 'nonce-"));
+}
+
+#[tokio::test]
+async fn who_logs_out_is_a_stranger_again() {
+    let app = locked();
+    let (cookie, _) = log_in(&app, KEY).await;
+    let (other, _) = log_in(&app, KEY).await;
+    let reply = app.call("POST", "/logout", &[("cookie", &cookie)], Body::empty()).await;
+    assert!(reply.header("set-cookie").contains("Max-Age=0"));
+    assert_eq!(app.get_with("/api/test", &[("cookie", &cookie)]).await.status, 401);
+    assert_eq!(app.get_with("/api/test", &[("cookie", &other)]).await.status, 200);
+}
+
+#[tokio::test]
+async fn logins_are_listed_and_end_all_at_once() {
+    let app = locked();
+    let agent = [("user-agent", "Browser <1>")];
+    app.get_with(&format!("/login?key={KEY}"), &agent).await;
+    let (cookie, _) = log_in(&app, KEY).await;
+    let own = [("cookie", &*cookie)];
+    let list = app.get_with("/api/logins", &own).await.json();
+    let list = list["logins"].as_array().expect("a list").clone();
+    assert_eq!(list.len(), 2);
+    assert_eq!(list.iter().filter(|login| login["current"] == true).count(), 1);
+    let page = app.get_with("/logins", &own).await;
+    assert!(page.text.contains("Browser &lt;1&gt;"), "{}", page.text);
+    assert!(page.text.contains("End all logins") && page.text.contains("Log out"));
+
+    let foreign = [own[0], ("origin", "http://localhost:3000")];
+    let ended = app.call("POST", "/logins/end", &foreign, Body::empty()).await;
+    assert_eq!(ended.status, 403);
+    let ended = app.call("POST", "/logins/end", &own, Body::empty()).await;
+    assert_eq!(ended.status, 303);
+    assert_eq!(app.get_with("/api/test", &own).await.status, 401);
+}
+
+#[tokio::test]
+async fn a_viewer_reads_and_does_nothing_else() {
+    const VIEWER: &str = "wall-screen-battery";
+    const ANSWERS: &str = "answering-machine";
+    let key = |name, may_answer, key| {
+        AccessKey::named(name, Rights { role: Role::Viewer, may_answer }, key)
+    };
+    let app = TestApp::with(Options {
+        access_key: Some(KEY),
+        further_keys: vec![key("screen", false, VIEWER), key("desk", true, ANSWERS)],
+        ..Options::default()
+    });
+    let id = "session-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11";
+    let question = format!("/api/copilot/session/{id}/permission/{}", &id[8..]);
+    let (cookie, secret) = log_in(&app, VIEWER).await;
+    for path in [
+        "/api/stop".to_owned(),
+        "/message".to_owned(),
+        "/approval".to_owned(),
+        question.clone(),
+        format!("/api/copilot/session/{id}/permissions"),
+        format!("/api/copilot/session/{id}/extensions/trust"),
+        "/api/copilot/session/start/gpt-5-mini".to_owned(),
+        "/logins/end".to_owned(),
+    ] {
+        let refused = (403, "RoleNotAllowed".to_owned());
+        let headers = [("authorization", "Bearer wall-screen-battery")];
+        let reply = app.call("POST", &path, &headers, Body::from("{}")).await;
+        assert_eq!(reply.refusal(), refused, "{path}");
+        let headers = [("cookie", &*cookie), ("portal-login", &*secret)];
+        let reply = app.call("POST", &path, &headers, Body::from("{}")).await;
+        assert_eq!(reply.refusal(), refused, "{path}");
+    }
+    assert_eq!(app.get_with("/api/config", &[("cookie", &cookie)]).await.status, 200);
+
+    let answers = [("authorization", "Bearer answering-machine")];
+    let reply = app.call("POST", &question, &answers, Body::from("deny")).await;
+    assert_eq!(reply.json()["error"], "PermissionNotPending", "it was looked for");
+    let mode = format!("/api/copilot/session/{id}/permissions");
+    for path in [&*mode, "/api/stop"] {
+        let reply = app.call("POST", path, &answers, Body::from("approve-all")).await;
+        assert_eq!(reply.status, 403, "{path}");
+    }
+    assert!(!app.is_stopping());
 }
 
 #[tokio::test]

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 
 use engine::agent::AgentBackend;
-use engine::agent::copilot::{Copilot, CopilotSettings, OwnProvider, ProviderKind};
-use engine::agent::openai::{BaseUrl, KeySource, OpenAi, ProviderModel, ProviderSettings};
-use stub_provider::{CHAT, StubProvider, brain, copilot_cli};
+use engine::agent::openai::{BaseUrl, OpenAi, ProviderModel, ProviderSettings};
+use stub_provider::{CHAT, StubProvider, brain};
 use tests::job::{assert_in_order, minutes};
 use tests::{Options, TestApp};
 
@@ -78,8 +77,14 @@ async fn a_job_of_the_sample_succeeds_on_the_built_in_engine() {
     run_on(&provider, Arc::new(OpenAi::new(settings))).await;
 }
 
+#[cfg(feature = "copilot")]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_of_the_sample_succeeds_on_the_copilot_engine() {
+    use engine::agent::copilot::Copilot;
+    use engine::agent::copilot_settings::{CopilotSettings, OwnProvider, ProviderKind};
+    use engine::agent::openai::KeySource;
+    use stub_provider::copilot_cli;
+
     let provider = obedient_provider().await;
     let home = tempfile::tempdir().expect("temporary folder");
     let copilot = Copilot::new(CopilotSettings {

@@ -11,14 +11,15 @@ use tokio::time::{Duration, sleep};
 const UNKNOWN: &str = "/api/copilot/job/job-00000000-0000-4000-8000-000000000000";
 
 #[tokio::test(start_paused = true)]
-async fn without_an_entry_every_path_says_so() {
+async fn without_an_entry_there_is_no_list_and_no_start() {
     let app = TestApp::new();
     let reply = json!({"error": "EntryNotInstalled"});
     for path in ["/api/copilot/job", "/api/copilot/job/running", "/api/copilot/job/start/job"] {
         assert_eq!(app.get(path).await.json(), reply, "{path}");
     }
     for action in ["status", "stop", "live", "live/t"] {
-        assert_eq!(app.get(&format!("{UNKNOWN}/{action}")).await.json(), reply, "{action}");
+        let reply = app.get(&format!("{UNKNOWN}/{action}")).await.json();
+        assert_eq!(reply, json!({"error": "JobNotFound"}), "{action}");
     }
 }
 

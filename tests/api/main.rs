@@ -7,6 +7,7 @@ mod bridge_events;
 mod bridge_safety;
 mod engines;
 mod entries;
+mod exact_answers;
 mod extensions;
 mod job_ends;
 mod job_rules;

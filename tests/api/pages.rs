@@ -14,13 +14,41 @@ async fn every_page_has_both_spellings() {
         ("/jobs.html?wb=/x", "id=\"matrix-part\""),
         ("/jobTracking?jobName=j", "id=\"job-part\""),
         ("/jobTracking.html?jobName=j", "id=\"job-part\""),
-        ("/test", "Connection test"),
-        ("/test.html", "Connection test"),
+        ("/test", "<title>Test · Copilot Portal</title>"),
+        ("/test.html", "<title>Test · Copilot Portal</title>"),
     ] {
         let reply = app.get(path).await;
         assert_eq!(reply.status, 200, "{path}");
         assert!(reply.header("content-type").starts_with("text/html"), "{path}");
         assert!(reply.text.contains(mark), "{path}: {}", reply.text);
+        assert!(!reply.text.contains("style=\""), "{path}: {}", reply.text);
+    }
+}
+
+#[tokio::test]
+async fn the_index_page_has_both_parts_from_the_start() {
+    let app = TestApp::new();
+    let session = "session-00000000-0000-4000-8000-000000000000";
+    for (path, hidden) in [
+        ("/index.html".to_owned(), "session-ui"),
+        (format!("/index.html?session={session}"), "setup-ui"),
+    ] {
+        let page = app.get(&path).await.text;
+        for id in ["setup-ui", "session-ui"] {
+            assert_eq!(page.matches(&format!("id=\"{id}\"")).count(), 1, "{path}: {page}");
+            let tag = page.split('<').find(|tag| tag.contains(&format!("id=\"{id}\"")));
+            let tag = tag.expect("counted above").split('>').next().expect("a tag");
+            assert_eq!(tag.contains("hidden"), id == hidden, "{path}: {tag}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_test_page_has_no_frame() {
+    let app = TestApp::new();
+    for (path, bars) in [("/index.html", 1), ("/test", 0), ("/test.html", 0)] {
+        let page = app.get(path).await.text;
+        assert_eq!(page.matches("class=\"site-header\"").count(), bars, "{path}: {page}");
     }
 }
 

@@ -93,10 +93,54 @@ async fn links_from_elsewhere_open_pages_but_not_the_api() {
         assert_eq!(app.get_with(path, &LINK).await.status, 403, "{path}");
     }
     let own_link = [("sec-fetch-site", "same-origin"), LINK[1], LINK[2]];
-    assert_eq!(app.get_with("/api/stop", &own_link).await.status, 403, "a link a model wrote");
+    assert_eq!(app.get_with("/api/test", &own_link).await.status, 403, "a link a model wrote");
     assert_eq!(app.get_with("/jobs?wb=/x", &own_link).await.status, 200);
     let form = app.call("POST", "/", &LINK, Body::empty()).await;
     assert_eq!(form.status, 403, "a form that posts from elsewhere");
+    assert!(!app.is_stopping());
+}
+
+#[tokio::test]
+async fn who_goes_to_an_acting_path_is_asked_and_then_posts() {
+    let app = TestApp::new();
+    for site in ["none", "same-origin"] {
+        let went = [("sec-fetch-site", site), LINK[1], LINK[2], ("accept", "text/html")];
+        let asked = app.get_with("/api/stop?x=1", &went).await;
+        assert_eq!(asked.status, 200);
+        assert!(asked.header("content-type").starts_with("text/html"));
+        assert!(asked.header("content-security-policy").contains("form-action 'self'"));
+        assert!(!asked.header("content-security-policy").contains("script-src"));
+        assert!(asked.text.contains("Stop the server?"), "{}", asked.text);
+        assert!(asked.text.contains("method=\"post\" action=\"/api/stop\""), "{}", asked.text);
+        assert!(!asked.text.contains("<script"));
+    }
+    let other = app.get_with("/api/copilot/job/start/a%22%3E", &[LINK[1]]).await;
+    assert!(other.text.contains("<code>/api/copilot/job/start/a%22%3E</code>"), "{}", other.text);
+    assert_eq!(app.get_with("/message", &[LINK[1]]).await.status, 405, "takes POST only");
+    assert!(!app.is_stopping());
+
+    let own = [("sec-fetch-site", "same-origin"), LINK[1], ("origin", "http://localhost:8888")];
+    assert_eq!(app.call("POST", "/api/stop", &own, Body::empty()).await.status, 200);
+    assert!(app.is_stopping());
+}
+
+#[tokio::test]
+async fn a_security_header_that_comes_twice_is_refused() {
+    let app = TestApp::new();
+    for (name, value) in [
+        ("origin", "http://localhost:8888"),
+        ("referer", "http://localhost:8888/"),
+        ("sec-fetch-site", "same-origin"),
+        ("sec-fetch-mode", "cors"),
+        ("sec-fetch-dest", "empty"),
+        ("authorization", "Bearer x"),
+        ("cookie", "a=b"),
+        ("content-length", "0"),
+    ] {
+        let headers = [(name, value), (name, value)];
+        let reply = app.call("POST", "/api/stop", &headers, Body::empty()).await;
+        assert_eq!(reply.refusal(), (400, "DuplicateHeader".into()), "{name}");
+    }
     assert!(!app.is_stopping());
 }
 

@@ -246,20 +246,20 @@ async fn live_works_as_it_does_for_sessions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_an_entry_every_path_says_so() {
+async fn without_an_entry_there_is_no_list_and_no_start() {
     let app = TestApp::new();
     let session = app.start().await;
     let missing = json!({ "error": "EntryNotInstalled" });
     let start = format!("start/greet/session/{}", session.id);
-    let paths = [
-        "/api/copilot/task".to_owned(),
-        format!("/api/copilot/task/{start}"),
-        path(UNKNOWN, "stop"),
-        path(UNKNOWN, "live"),
-        path(UNKNOWN, "live/t"),
-    ];
-    for path in paths {
+    for path in ["/api/copilot/task".to_owned(), format!("/api/copilot/task/{start}")] {
         assert_eq!(app.get(&path).await.json(), missing, "{path}");
+    }
+    // Whether there is a run of some id has nothing to do with the entry.
+    let not_found = json!({ "error": "TaskNotFound" });
+    for action in ["stop", "live", "live/t"] {
+        for id in [UNKNOWN, "nonsense", &session.id] {
+            assert_eq!(app.get(&path(id, action)).await.json(), not_found, "{id} {action}");
+        }
     }
     app.finish().await;
 }

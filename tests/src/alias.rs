@@ -2,7 +2,8 @@
 //!
 //! Unlike the simulated models it can change its mind: of a prompt such as `say one | say two` it
 //! carries out the first part the first time, the second the next time, and then always the last.
-//! Under an id that begins with `slow-` it needs a while to start.
+//! Under an id that begins with `slow-` it needs a while to start, and under one that begins with
+//! `broken-` it does not start.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,6 +55,9 @@ impl AgentBackend for Alias {
         &self,
         settings: AgentSettings,
     ) -> Result<Box<dyn AgentSession>, AgentError> {
+        if settings.model.starts_with("broken-") {
+            return Err(AgentError::Unavailable("no login:\nrun “login”".to_owned()));
+        }
         if settings.model.starts_with("slow-") {
             tokio::time::sleep(SLOW_START).await;
         }

@@ -6,6 +6,7 @@
 mod alias;
 pub mod events;
 pub mod job;
+pub mod program;
 mod session;
 pub mod transcript;
 
@@ -28,8 +29,9 @@ use engine::task::TaskManager;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use server::http::{AppState, Parts, Portal};
+use server::notices::Notices;
 use server::security::Policy;
-use server::security::access::AccessKey;
+use server::security::access::{Access, AccessKey};
 use server::security::host::OwnNames;
 use server::site::Site;
 use wire::entry::Entry;
@@ -63,6 +65,8 @@ pub struct Options {
     pub allowed_hosts: Vec<String>,
     /// The key that callers must show.
     pub access_key: Option<&'static str>,
+    /// Further keys, with names and roles.
+    pub further_keys: Vec<AccessKey>,
     /// The largest body in bytes.
     pub max_body_bytes: u64,
     /// How many sessions may be open.
@@ -93,6 +97,7 @@ impl Default for Options {
             bound_to: "127.0.0.1",
             allowed_hosts: Vec::new(),
             access_key: None,
+            further_keys: Vec::new(),
             max_body_bytes: 16 * 1024 * 1024,
             max_sessions: 100,
             max_queries: 100,
@@ -161,7 +166,9 @@ impl TestApp {
             lifecycle: lifecycle.clone(),
             policy: Policy {
                 own_names: OwnNames::new(bound_to, &options.allowed_hosts),
-                access_key: options.access_key.map(AccessKey::new),
+                access: Arc::new(Access::new(
+                    options.access_key.map(AccessKey::new).into_iter().chain(options.further_keys),
+                )),
                 max_body_bytes: options.max_body_bytes,
             },
             live,
@@ -172,6 +179,7 @@ impl TestApp {
             bridge: bridge.clone(),
             test_folder: options.test_folder,
             repo_root: Path::new(options.repo_root).to_path_buf(),
+            notices: Notices::default(),
             site: Site::find().expect("a site folder, be it empty"),
         });
         let idle = lifecycle.running();

@@ -169,6 +169,9 @@ fn show_look(node: &Element, kind: &str, label: &str, look: &Look) {
         let pressed = if look.selected { "true" } else { "false" };
         let _ = node.set_attribute("aria-pressed", pressed);
     }
+    if let Some(shape) = part(".shape") {
+        show_selection(&shape, look.selected);
+    }
     if let Some(title) = part("title") {
         title.set_text_content(Some(&description));
     }
@@ -177,6 +180,18 @@ fn show_look(node: &Element, kind: &str, label: &str, look: &Look) {
     }
     if let Some(elapsed) = part(".elapsed") {
         elapsed.set_text_content(look.elapsed.as_deref());
+    }
+}
+
+/// Scripts read the selection from the style of the shape. It is set here because the policy refuses
+/// styles in the server's HTML.
+fn show_selection(shape: &Element, selected: bool) {
+    if selected {
+        // Not an HTML element, but it has a style in the same way.
+        let style = HtmlElement::style(shape.unchecked_ref());
+        let _ = style.set_property("stroke-width", "5px");
+    } else {
+        let _ = shape.remove_attribute("style");
     }
 }
 

@@ -5,6 +5,7 @@ use leptos_router::components::A;
 use leptos_router::hooks::use_location;
 
 use crate::config;
+use crate::erase::Erase;
 use crate::pages::jobs::jobs_url;
 
 /// What a link at the top leads to.
@@ -27,13 +28,27 @@ fn section_of(path: &str) -> Option<Section> {
     }
 }
 
-/// The frame; `children` is the page.
+/// The frame; `children` is the page. The test page has none: its text is the greeting alone.
 #[component]
 pub(crate) fn Frame(children: Children) -> impl IntoView {
-    let jobs = jobs_url(&config().repo_root);
     let path = use_location().pathname;
-    let current =
-        move |section| path.with(|path| (section_of(path) == Some(section)).then_some("page"));
+    let section = Memo::new(move |_| path.with(|path| section_of(path)));
+    // The bar stays as it is, with the focus on its link, from page to page.
+    let is_bare = Memo::new(move |_| section.get() == Some(Section::Test));
+    view! {
+        {move || (!is_bare.get()).then(|| view! { <Bar section=section /> }.erase())}
+        <main id="main" class="site-main">
+            {children()}
+        </main>
+    }
+}
+
+/// The bar at the top, and before it the way past it.
+#[component]
+fn Bar(section: Memo<Option<Section>>) -> impl IntoView {
+    let config = config();
+    let jobs = jobs_url(&config.repo_root);
+    let current = move |wanted| (section.get() == Some(wanted)).then_some("page");
     view! {
         <a class="skip-link" href="#main">
             "Skip to content"
@@ -59,11 +74,10 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
                 <a href="/test.html" aria-current=move || current(Section::Test)>
                     "Test"
                 </a>
+                // Not a page of the app: the browser has to go there itself.
+                {config.locked.then(|| view! { <a href="/logins" rel="external">"Logins"</a> })}
             </nav>
         </header>
-        <main id="main" class="site-main">
-            {children()}
-        </main>
     }
 }
 

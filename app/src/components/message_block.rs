@@ -16,6 +16,8 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
     let look = move |read: fn(&Block) -> bool| cell.with_value(|block| block.with(read));
     let completed = Memo::new(move |_| look(|block| block.completed));
     let failed = Memo::new(move |_| look(|block| block.failed));
+    let denied = Memo::new(move |_| look(|block| block.denied));
+    let verdict = Memo::new(move |_| cell.with_value(|block| block.with(Block::verdict)));
     let header = Memo::new(move |_| cell.with_value(|block| block.with(|b| b.header(kind))));
     // A tool's output is never Markdown, and what still arrives is not looked at.
     let is_markdown = Memo::new(move |_| {
@@ -53,33 +55,42 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
             class:completed=completed
             class:collapsed=collapsed
             class:failed=failed
+            class:denied=denied
         >
-            // The whole header folds the block; the button in it is for the keyboard.
-            <div class="message-block-header" on:click=move |_| toggle()>
-                <button
-                    type="button"
-                    class="message-block-toggle"
-                    disabled=move || !completed.get()
-                    aria-expanded=move || (!collapsed.get()).to_string()
-                >
-                    {header}
-                </button>
+            <div class="message-block-row">
+                // The whole header folds the block; the button in it is for the keyboard.
+                <div class="message-block-header" on:click=move |_| toggle()>
+                    <button
+                        type="button"
+                        class="message-block-toggle"
+                        disabled=move || !completed.get()
+                        aria-expanded=move || (!collapsed.get()).to_string()
+                    >
+                        {header}
+                    </button>
+                    {move || {
+                        (is_markdown.get() && !collapsed.get())
+                            .then(|| {
+                                view! {
+                                    <button
+                                        type="button"
+                                        class="message-block-raw"
+                                        on:click=move |event| {
+                                            event.stop_propagation();
+                                            raw.update(|raw| *raw = !*raw);
+                                        }
+                                    >
+                                        {move || if raw.get() { "View Markdown" } else { "View Raw Data" }}
+                                    </button>
+                                }
+                            })
+                    }}
+                </div>
+                // Beside the header, whose text is a contract.
                 {move || {
-                    (is_markdown.get() && !collapsed.get())
-                        .then(|| {
-                            view! {
-                                <button
-                                    type="button"
-                                    class="message-block-raw"
-                                    on:click=move |event| {
-                                        event.stop_propagation();
-                                        raw.update(|raw| *raw = !*raw);
-                                    }
-                                >
-                                    {move || if raw.get() { "View Markdown" } else { "View Raw Data" }}
-                                </button>
-                            }
-                        })
+                    verdict
+                        .get()
+                        .map(|word| view! { <span class="message-block-summary">{word}</span> })
                 }}
             </div>
             {body}

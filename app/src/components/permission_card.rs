@@ -52,8 +52,12 @@ pub(crate) fn PermissionCard(
             let _ = element.focus();
         }
     });
+    let always = StoredValue::new(request.always_scope().map(|scope| format!("Always: {scope}")));
     let buttons = move || {
-        let buttons = decisions.iter().map(|decision| {
+        let offered = |decision: &&PermissionDecision| {
+            **decision != PermissionDecision::ApproveAlways || always.with_value(Option::is_some)
+        };
+        let buttons = decisions.iter().filter(offered).map(|decision| {
             view! {
                 <button
                     type="button"
@@ -61,7 +65,7 @@ pub(crate) fn PermissionCard(
                     disabled=is_sent
                     on:click=move |_| decide(*decision)
                 >
-                    {button_text(*decision)}
+                    {always.with_value(|always| button_text(*decision, always.as_deref()))}
                 </button>
             }
         });
@@ -73,7 +77,7 @@ pub(crate) fn PermissionCard(
         }
         .erase()
     };
-    let PermissionRequest { kind, title, path, detail, diff } = request;
+    let PermissionRequest { kind, title, path, detail, diff, each_time: _ } = request;
     let path = path.filter(|path| !path.is_empty());
     view! {
         <section
@@ -122,20 +126,20 @@ fn button_class(decision: PermissionDecision) -> &'static str {
     }
 }
 
-fn button_text(decision: PermissionDecision) -> &'static str {
-    match decision {
+/// `always` says what an answer for the rest of the session covers.
+fn button_text(decision: PermissionDecision, always: Option<&str>) -> String {
+    let text = match decision {
         PermissionDecision::Approve => "Approve once",
-        PermissionDecision::ApproveAlways => "Approve always for this session",
+        PermissionDecision::ApproveAlways => always.unwrap_or("Always"),
         PermissionDecision::Deny => "Deny",
-    }
+    };
+    text.to_owned()
 }
 
 fn outcome_text(outcome: PermissionOutcome) -> &'static str {
     match outcome {
         PermissionOutcome::Approved => "✓ Approved once",
-        PermissionOutcome::ApprovedAlways => {
-            "✓ Approved, and so is everything like it in this session"
-        }
+        PermissionOutcome::ApprovedAlways => "✓ Approved for the rest of this session",
         PermissionOutcome::Denied => "✗ Denied",
         PermissionOutcome::TimedOut => "✗ Refused: nobody answered in time",
         PermissionOutcome::Withdrawn => "✗ Withdrawn before anybody answered",

@@ -92,8 +92,14 @@ pub(crate) fn ResizeBar(
 ) -> impl IntoView {
     // Where a drag began: the pointer's position and the part's size.
     let drag = RwSignal::new(None::<(f64, f64)>);
-    // In percent of the whole, for assistive technology.
-    let share = RwSignal::new(None::<i32>);
+    // In percent of the whole, for assistive technology. Half of it until it can be measured.
+    let share = RwSignal::new(50);
+    let measure = move |size: f64, whole: f64| {
+        let now = to_whole(100.0 * size / whole.max(1.0)).clamp(0, 100);
+        if share.get_untracked() != now {
+            share.set(now);
+        }
+    };
 
     let resize = move |wanted: f64| {
         let Some(part) = target.get_untracked() else { return };
@@ -104,9 +110,19 @@ pub(crate) fn ResizeBar(
         // length.
         let pixels = to_whole(size);
         let _ = HtmlElement::style(&part).set_property("flex-basis", &format!("{pixels}px"));
-        share.set(Some(to_whole(100.0 * size / whole.max(1.0))));
+        measure(size, whole);
     };
     let size_now = move || target.get_untracked().map(|part| axis.extent(&part));
+    let look = move || {
+        let Some(part) = target.get_untracked() else { return };
+        if let Some(container) = part.parent_element() {
+            measure(axis.extent(&part), axis.extent(&container));
+        }
+    };
+    Effect::new(move |_| {
+        target.track();
+        look();
+    });
 
     let start = move |event: PointerEvent| {
         if event.button() != 0 {
@@ -144,7 +160,10 @@ pub(crate) fn ResizeBar(
             tabindex="0"
             aria-label=label
             aria-orientation=axis.aria_orientation()
-            aria-valuenow=move || share.get()
+            aria-valuemin="0"
+            aria-valuemax="100"
+            aria-valuenow=move || share.get().to_string()
+            on:focus=move |_| look()
             on:pointerdown=start
             on:pointermove=follow
             on:pointerup=end

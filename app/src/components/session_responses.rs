@@ -77,7 +77,12 @@ pub(crate) struct Said {
 
 /// The blocks of a feed, and what its session used.
 #[component]
-pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
+pub(crate) fn SessionResponses(
+    feed: Feed,
+    /// The id of the container, where the page promises one.
+    #[prop(optional)]
+    id: Option<&'static str>,
+) -> impl IntoView {
     let answer = move |(source, question, decision)| -> Answer {
         let session = feed.session(source);
         Box::pin(async move {
@@ -96,7 +101,7 @@ pub(crate) fn SessionResponses(feed: Feed) -> impl IntoView {
         answer: Callback::new(answer),
     };
     view! {
-        <Stream said=said label="Session">
+        <Stream said=said label="Session" id=id>
             {move || feed.remark.get().map(remark_line)}
             {move || feed.spent.with(Spending::describe).map(usage_line)}
         </Stream>
@@ -120,6 +125,9 @@ pub(crate) fn Stream(
     said: Said,
     /// What it is, for those who don't see it.
     label: &'static str,
+    /// The id of the container.
+    #[prop(optional_no_strip)]
+    id: Option<&'static str>,
     children: Children,
 ) -> impl IntoView {
     let container = NodeRef::<Div>::new();
@@ -155,6 +163,7 @@ pub(crate) fn Stream(
 
     view! {
         <div
+            id=id
             class="session-response-container"
             node_ref=container
             tabindex="0"

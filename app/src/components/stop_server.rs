@@ -1,16 +1,16 @@
-//! `#stop-server-button`: ends everything, and asks first if that concerns others.
+//! `#stop-server-button`: ends everything, and always asks first.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wire::{JobStatus, SessionId};
 
 use super::confirm::Confirm;
-use crate::api::{self, ApiError};
+use crate::api;
 
 /// The button, and its question.
 #[component]
 pub(crate) fn StopServer(
-    /// The session of this page, which nobody is asked about.
+    /// The session of this page.
     own: Option<SessionId>,
     /// Called when the server has stopped.
     on_stopped: Callback<()>,
@@ -27,13 +27,7 @@ pub(crate) fn StopServer(
         });
     };
     let ask = move |_| {
-        spawn_local(async move {
-            match stop_question(own).await {
-                Ok(Some(text)) => question.set(Some(text)),
-                Ok(None) => stop(),
-                Err(error) => failure.set(Some(error.to_string())),
-            }
-        });
+        spawn_local(async move { question.set(Some(stop_question(own).await)) });
     };
     view! {
         <button type="button" id="stop-server-button" class="button danger" on:click=ask>
@@ -43,25 +37,36 @@ pub(crate) fn StopServer(
     }
 }
 
-/// What to ask before the server is stopped; nothing if nobody else is concerned.
-async fn stop_question(own: Option<SessionId>) -> Result<Option<String>, ApiError> {
-    let sessions = api::sessions().await?.sessions;
-    let sessions = sessions.iter().filter(|one| Some(one.session_id) != own).count();
-    let jobs = api::running_jobs().await?.jobs;
-    let jobs = jobs.iter().filter(|one| one.status == JobStatus::Running).count();
-    Ok(question_for(sessions, jobs))
+/// What to ask before the server is stopped. It is asked even if nobody knows what that would end.
+async fn stop_question(own: Option<SessionId>) -> String {
+    let sessions = api::sessions().await.map(|list| list.sessions).unwrap_or_default();
+    let others = sessions.iter().filter(|one| Some(one.session_id) != own).count();
+    let jobs = api::running_jobs().await.map(|list| list.jobs).unwrap_or_default();
+    let running = jobs.iter().filter(|one| one.status == JobStatus::Running);
+    question_for(own.is_some(), others, &running.map(|job| &*job.job_name).collect::<Vec<_>>())
 }
 
-fn question_for(sessions: usize, jobs: usize) -> Option<String> {
-    // A job's sessions are open, too, and end with it.
-    let (what, them) = match (sessions, jobs) {
-        (0, 0) => return None,
-        (1, 0) => ("Another session is open".to_owned(), "it"),
-        (_, 0) => (format!("{sessions} other sessions are open"), "them"),
-        (_, 1) => ("A job is running".to_owned(), "it"),
-        _ => (format!("{jobs} jobs are running"), "them"),
+fn question_for(has_session: bool, others: usize, jobs: &[&str]) -> String {
+    let own = has_session.then(|| "this session".to_owned());
+    // The sessions of jobs are open, too, and nobody can tell them from the others.
+    let others = match (others, jobs) {
+        (0, _) | (_, [_, ..]) => None,
+        (1, _) if has_session => Some("another session".to_owned()),
+        (1, _) => Some("a session".to_owned()),
+        _ if has_session => Some(format!("{others} other sessions")),
+        _ => Some(format!("{others} sessions")),
     };
-    Some(format!("{what}. Stop the server and end {them}, too?"))
+    let jobs = match jobs {
+        [] => None,
+        [job] => Some(format!("the job {job}")),
+        jobs => Some(format!("{} jobs ({})", jobs.len(), jobs.join(", "))),
+    };
+    let ends: Vec<_> = [own, others, jobs].into_iter().flatten().collect();
+    match &*ends {
+        [] => "Stop the server? Nothing runs on it.".to_owned(),
+        [ends] => format!("Stop the server? This ends {ends}."),
+        [ends @ .., last] => format!("Stop the server? This ends {} and {last}.", ends.join(", ")),
+    }
 }
 
 #[cfg(test)]
@@ -69,15 +74,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stopping_asks_only_if_others_are_concerned() {
-        for (sessions, jobs, question) in [
-            (0, 0, None),
-            (1, 0, Some("Another session is open. Stop the server and end it, too?")),
-            (3, 0, Some("3 other sessions are open. Stop the server and end them, too?")),
-            (1, 1, Some("A job is running. Stop the server and end it, too?")),
-            (4, 2, Some("2 jobs are running. Stop the server and end them, too?")),
+    fn stopping_always_asks_and_names_what_it_ends() {
+        for (has_session, others, jobs, question) in [
+            (false, 0, &[][..], "Stop the server? Nothing runs on it."),
+            (true, 0, &[], "Stop the server? This ends this session."),
+            (false, 1, &[], "Stop the server? This ends a session."),
+            (false, 3, &[], "Stop the server? This ends 3 sessions."),
+            (true, 1, &[], "Stop the server? This ends this session and another session."),
+            (true, 3, &[], "Stop the server? This ends this session and 3 other sessions."),
+            (false, 2, &["ship"], "Stop the server? This ends the job ship."),
+            (
+                true,
+                4,
+                &["ship", "test"],
+                "Stop the server? This ends this session and 2 jobs (ship, test).",
+            ),
         ] {
-            assert_eq!(question_for(sessions, jobs).as_deref(), question);
+            assert_eq!(question_for(has_session, others, jobs), question);
         }
     }
 }

@@ -88,15 +88,16 @@ fn draw_node(svg: &mut String, node: &ChartNode, place: Place, interactive: bool
         height + 12,
     );
     draw_shape(svg, node.hint, place);
+    // The texts are hidden from those who listen: they hear the whole label, not a shortened one.
     // Inside the left border; a hexagon is narrower there.
     let inset = if matches!(node.hint, Hint::CondNode(_)) { 21 } else { 16 };
     let _ = write!(
         svg,
-        r#"<path class="mark" transform="translate({} 0)"/><text class="label">"#,
+        r#"<path class="mark" transform="translate({} 0)"/><text class="label" aria-hidden="true">"#,
         left + inset
     );
     push_escaped(svg, &text::shorten(label));
-    svg.push_str(r#"</text><text class="elapsed"></text></g>"#);
+    svg.push_str(r#"</text><text class="elapsed" aria-hidden="true"></text></g>"#);
 }
 
 fn draw_shape(svg: &mut String, hint: Hint, place: Place) {
@@ -148,7 +149,12 @@ mod tests {
         };
         let post_condition = Some((true, Box::new(task("again", 0))));
         let work = Work::Loop { pre_condition: None, body: Box::new(body), post_condition };
-        let chart = Chart::of(&Job { require_user_input: false, permissions: None, work });
+        let chart = Chart::of(&Job {
+            require_user_input: false,
+            permissions: None,
+            approve_files: Vec::new(),
+            work,
+        });
         draw(&chart, &lay_out(&chart), interactive)
     }
 

@@ -31,7 +31,12 @@ fn alt(condition: Work, true_work: Option<Work>, false_work: Option<Work>) -> Wo
 }
 
 fn laid_out(work: Work) -> (Chart, Layout) {
-    let chart = Chart::of(&Job { require_user_input: false, permissions: None, work });
+    let chart = Chart::of(&Job {
+        require_user_input: false,
+        permissions: None,
+        approve_files: Vec::new(),
+        work,
+    });
     let layout = lay_out(&chart);
     (chart, layout)
 }

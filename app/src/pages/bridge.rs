@@ -35,6 +35,7 @@ pub(crate) fn BridgePage() -> impl IntoView {
     view! {
         <Title text="Bridge" />
         <div id="bridge-ui">
+            <h1 class="visually-hidden">"Bridge"</h1>
             <nav id="bridge-projects" aria-label="Projects">
                 <h2>"Projects"</h2>
                 {move || projects.state.with(|projects| draw_list(projects, id().as_deref()))}

@@ -1,5 +1,6 @@
 //! `/`: choose a model and a folder, then talk to the agent. `?session=ID` is a running session,
-//! so that a reload or a bookmark comes back to it.
+//! so that a reload or a bookmark comes back to it. Both `#setup-ui` and `#session-ui` are always in
+//! the document, for scripts that look at which of them is shown; the one not in use is empty.
 
 mod session;
 mod setup;
@@ -13,6 +14,7 @@ use wire::{SessionId, TaskId};
 use session::SessionView;
 use setup::Setup;
 
+use crate::config;
 use crate::erase::Erase;
 
 /// The address of a running session.
@@ -35,12 +37,31 @@ fn session_query(id: SessionId, task: Option<TaskId>) -> String {
 pub(crate) fn IndexPage() -> impl IntoView {
     let query = use_query_map();
     let session = Memo::new(move |_| query.read().get("session"));
+    let notices = config().notices.into_iter();
+    let notices = notices.map(|text| view! { <p class="server-notice" role="note">{text}</p> });
     view! {
+        {notices.collect_view()}
         {move || match session.get().map(|id| id.parse::<SessionId>()) {
-            None => view! { <Setup /> }.erase(),
-            Some(Ok(id)) => view! { <SessionView id=id /> }.erase(),
+            None => {
+                view! {
+                    <Setup />
+                    <div id="session-ui" hidden></div>
+                }
+                    .erase()
+            }
+            Some(Ok(id)) => {
+                view! {
+                    <div id="setup-ui" hidden></div>
+                    <SessionView id=id />
+                }
+                    .erase()
+            }
             Some(Err(_)) => {
-                view! { <Note title="No such session" text="The address names no session." /> }
+                view! {
+                    <div id="setup-ui" hidden></div>
+                    <div id="session-ui" hidden></div>
+                    <Note title="No such session" text="The address names no session." />
+                }
                     .erase()
             }
         }}

@@ -14,6 +14,7 @@ use crate::api::{self, ApiError};
 use crate::components::split::Split;
 use crate::components::to_index::ToIndex;
 use crate::erase::Erase;
+use crate::explain::Known;
 use crate::load::{Load, Loader};
 use matrix::Matrix;
 
@@ -98,13 +99,15 @@ impl Draft {
         spawn_local(async move {
             let takes_input = untrack(move || self.takes_input());
             let input = if takes_input { self.input.get_untracked() } else { String::new() };
-            match api::start_job(&name, &self.folder.get_value(), &input).await {
+            let folder = self.folder.get_value();
+            match api::start_job(&name, &folder, &input).await {
                 Ok(id) => {
                     open_window(&tracking_url(&name, Some(id)));
                     self.started.set(Some((name, id)));
                 }
                 Err(error) => {
-                    self.failure.set(Some((field_at_fault(&error), error.to_string())));
+                    let known = Known::of_start(None, &folder);
+                    self.failure.set(Some((field_at_fault(&error), error.explain(known))));
                 }
             }
             self.starting.set(false);
@@ -241,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_shown_at_the_field_at_fault() {
-        let refused = |name| ApiError::Domain { name, message: None };
+        let refused = |name| ApiError::from(name);
         assert_eq!(field_at_fault(&refused(ErrorName::UserInputRequired)), Field::Input);
         assert_eq!(field_at_fault(&refused(ErrorName::WorkingDirectoryNotExists)), Field::Folder);
         assert_eq!(field_at_fault(&refused(ErrorName::JobNotFound)), Field::Form);

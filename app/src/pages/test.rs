@@ -1,4 +1,5 @@
-//! `/test`: asks the API for a greeting. If it appears, page, server and browser work together.
+//! `/test`: asks the API for a greeting. If it appears, page, server and browser work together. The
+//! greeting is all that the page says: scripts compare the text of its body.
 
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -12,15 +13,16 @@ use crate::load::{Load, Loader};
 pub(crate) fn TestPage() -> impl IntoView {
     let greeting = Loader::new(api::test);
     let message = move || match greeting.state.get() {
-        Load::Pending => view! { <p class="waiting">"Asking the server …"</p> }.erase(),
-        Load::Ready(reply) => view! { <p class="greeting">{reply.message}</p> }.erase(),
-        Load::Failed(error) => view! { <p class="failure">{error.to_string()}</p> }.erase(),
+        Load::Pending => ().erase(),
+        Load::Ready(reply) => view! { <h1 class="greeting">{reply.message}</h1> }.erase(),
+        Load::Failed(error) => {
+            view! { <p class="failure" role="alert">{error.to_string()}</p> }.erase()
+        }
     };
     view! {
         <Title text="Test" />
-        <section class="card">
-            <h1>"Connection test"</h1>
-            <div role="status">{message}</div>
+        <section class="card" aria-live="polite">
+            {message}
         </section>
     }
 }

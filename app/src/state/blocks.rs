@@ -48,6 +48,8 @@ pub(crate) struct Block {
     pub(crate) body: String,
     pub(crate) completed: bool,
     pub(crate) failed: bool,
+    /// It failed because somebody or something refused it.
+    pub(crate) denied: bool,
     /// What is asked, in a block of that kind.
     pub(crate) question: Option<Question>,
     /// How serious it is, in a line of an extension.
@@ -81,6 +83,15 @@ impl Block {
         let title = self.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
         let state = if self.completed { "" } else { " [receiving...]" };
         format!("{}{title}{state}", kind.label())
+    }
+
+    /// How it went, in a word that stands beside the header.
+    pub(crate) fn verdict(&self) -> Option<&'static str> {
+        match (self.denied, self.failed) {
+            (true, _) => Some("denied"),
+            (false, true) => Some("failed"),
+            (false, false) => None,
+        }
     }
 
     /// Puts a paragraph under what is there.

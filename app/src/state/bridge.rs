@@ -240,6 +240,8 @@ fn permission_of(request: ApprovalRequest) -> PermissionRequest {
         path: Some(request.path),
         detail: request.content_preview,
         diff: request.diff,
+        // Neither is an answer for ever offered there.
+        each_time: false,
     }
 }
 

@@ -198,6 +198,10 @@ impl<C: BlockCell> Transcript<C> {
                     if let Some(error) = error {
                         block.add_paragraph(&format!("Error: {}", error.message));
                         block.failed = true;
+                        // As the tools of the portal and of the Copilot CLI say it.
+                        let code = error.code.as_deref();
+                        block.denied =
+                            code.is_some_and(|code| matches!(code, "denied" | "rejected"));
                     }
                     block.completed = true;
                 })

@@ -212,6 +212,11 @@ pub struct Job {
     /// out, the server's setting counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permissions: Option<PermissionMode>,
+    /// Files that run later, such as `.github/workflows/*.yml`, which its agents may change with
+    /// `approve-all`; globs below the folder of the job. All others are asked for each time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
+    pub approve_files: Vec<String>,
     /// What the job consists of.
     pub work: Work,
 }

@@ -35,10 +35,12 @@ pub use live::{LiveEntity, LiveReply};
 pub use live_batch::{LiveBatch, LiveId, LiveItem, ParseLiveIdError};
 pub use model::{ModelInfo, Models, ProviderProblem};
 pub use permission::{
-    PendingPermission, PermissionDecision, PermissionKind, PermissionMode, PermissionOutcome,
-    PermissionRequest, UnknownWord,
+    AlwaysScope, PendingPermission, PermissionDecision, PermissionKind, PermissionMode,
+    PermissionOutcome, PermissionRequest, UnknownWord,
 };
-pub use reply::{Closed, Done, ErrorName, ErrorReply, SessionStarted, StopReply, TokenReply};
+pub use reply::{
+    Closed, Done, ErrorName, ErrorReply, MESSAGE_HEADER, SessionStarted, StopReply, TokenReply,
+};
 pub use session::{LogLevel, SessionResponse, ToolError, ToolResult};
 pub use session_list::{SessionInfo, Sessions};
 pub use task::{TaskInfo, TaskResponse, TaskStarted, Tasks};

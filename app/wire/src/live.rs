@@ -24,7 +24,6 @@ pub enum LiveReply<R> {
 struct AnyReply<R> {
     responses: Option<Vec<R>>,
     error: Option<ErrorName>,
-    message: Option<String>,
 }
 
 impl<'de, R: Deserialize<'de>> Deserialize<'de> for LiveReply<R> {
@@ -32,7 +31,7 @@ impl<'de, R: Deserialize<'de>> Deserialize<'de> for LiveReply<R> {
         let any = AnyReply::deserialize(deserializer)?;
         match (any.responses, any.error) {
             (Some(responses), _) => Ok(Self::Responses { responses }),
-            (None, Some(error)) => Ok(Self::Error(ErrorReply { error, message: any.message })),
+            (None, Some(error)) => Ok(Self::Error(error.into())),
             (None, None) => Err(de::Error::custom("neither responses nor an error")),
         }
     }

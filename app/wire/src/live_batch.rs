@@ -93,7 +93,8 @@ impl LiveItem {
         }
     }
 
-    fn error(id: LiveId, error: ErrorReply) -> Self {
+    fn error(id: LiveId, error: ErrorName) -> Self {
+        let error = ErrorReply::from(error);
         match id {
             LiveId::Session(id) => Self::Session(id, LiveReply::Error(error)),
             LiveId::Task(id) => Self::Task(id, LiveReply::Error(error)),
@@ -108,7 +109,6 @@ enum Field {
     Id,
     Responses,
     Error,
-    Message,
     #[serde(other)]
     Other,
 }
@@ -130,7 +130,7 @@ impl<'de> Visitor<'de> for ItemVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LiveItem, A::Error> {
-        let (mut id, mut item, mut error, mut message) = (None, None, None, None);
+        let (mut id, mut item, mut error) = (None, None, None);
         while let Some(field) = map.next_key()? {
             match (field, id) {
                 (Field::Id, _) => id = Some(map.next_value()?),
@@ -150,7 +150,6 @@ impl<'de> Visitor<'de> for ItemVisitor {
                     return Err(de::Error::custom("responses of nobody knows what"));
                 }
                 (Field::Error, _) => error = Some(map.next_value()?),
-                (Field::Message, _) => message = map.next_value()?,
                 (Field::Other, _) => {
                     map.next_value::<IgnoredAny>()?;
                 }
@@ -158,7 +157,7 @@ impl<'de> Visitor<'de> for ItemVisitor {
         }
         match (item, id, error) {
             (Some(item), ..) => Ok(item),
-            (None, Some(id), Some(error)) => Ok(LiveItem::error(id, ErrorReply { error, message })),
+            (None, Some(id), Some(error)) => Ok(LiveItem::error(id, error)),
             _ => Err(de::Error::custom("neither responses nor an error of anything")),
         }
     }
@@ -186,11 +185,11 @@ mod tests {
                 {"id":"task-UUID","responses":[{"callback":"taskFailed"},{"taskError":"e"}]},
                 {"id":"job-UUID","responses":[{"callback":"jobCanceled"}]},
                 {"id":"session-UUID","error":"SessionClosed"},
-                {"id":"job-UUID","error":"JobsClosed","message":"m","more":[1]}
+                {"id":"job-UUID","error":"JobsClosed","more":[1]}
             ]}"#,
         );
         let closed = ErrorReply::from(ErrorName::SessionClosed);
-        let explained = ErrorReply { error: ErrorName::JobsClosed, message: Some("m".to_owned()) };
+        let job_closed = ErrorReply::from(ErrorName::JobsClosed);
         let task_error = TaskResponse::Error { message: "e".to_owned() };
         let expected = vec![
             LiveItem::Session(
@@ -206,7 +205,7 @@ mod tests {
                 LiveReply::Responses { responses: vec![JobResponse::JobCanceled] },
             ),
             LiveItem::Session(id("session"), LiveReply::Error(closed)),
-            LiveItem::Job(id("job"), LiveReply::Error(explained)),
+            LiveItem::Job(id("job"), LiveReply::Error(job_closed)),
         ];
         assert_eq!(batch.expect("a batch").live, expected);
         assert_eq!(expected[1].id(), LiveId::Task(id("task")));

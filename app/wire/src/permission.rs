@@ -71,6 +71,18 @@ words!(
     }
 );
 
+impl PermissionMode {
+    /// The one of two that lets less happen unasked.
+    #[must_use]
+    pub fn stricter(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Deny, _) | (_, Self::Deny) => Self::Deny,
+            (Self::Ask, _) | (_, Self::Ask) => Self::Ask,
+            (Self::ApproveAll, Self::ApproveAll) => Self::ApproveAll,
+        }
+    }
+}
+
 words!(
     /// What a tool wants to do.
     PermissionKind {
@@ -96,7 +108,7 @@ words!(
     PermissionDecision {
         /// Yes.
         Approve = "approve",
-        /// Yes, and to everything of this kind for the rest of the session.
+        /// Yes, and to everything in the same [`AlwaysScope`] for the rest of the session.
         ApproveAlways = "approve-always",
         /// No.
         Deny = "deny",
@@ -108,7 +120,7 @@ words!(
     PermissionOutcome {
         /// Someone said yes.
         Approved = "approve",
-        /// Someone said yes to everything of its kind.
+        /// Someone said yes to everything in its [`AlwaysScope`].
         ApprovedAlways = "approve-always",
         /// Someone said no.
         Denied = "deny",
@@ -143,6 +155,80 @@ pub struct PermissionRequest {
     /// The change as a unified diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
+    /// Asked each time: an answer for ever is not offered, as with files that run later.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub each_time: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+/// A longer text may have been cut, so that two of them look alike: it is asked for each time.
+const LONGEST_ALWAYS: usize = 64 * 1024;
+
+/// What "always" covers: questions with the same of it are answered, too.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AlwaysScope {
+    kind: PermissionKind,
+    /// The folder of a file, or in which a command runs.
+    folder: Option<String>,
+    /// A command, an address or the name of a tool.
+    exactly: Option<String>,
+}
+
+impl PermissionRequest {
+    /// What an answer for the rest of the session would cover; nothing if each is asked for.
+    ///
+    /// Of files, those directly in the same folder; of commands, the same one in the same folder;
+    /// of addresses, the same one; of tools, the same one with whatever arguments.
+    pub fn always_scope(&self) -> Option<AlwaysScope> {
+        let detail = self.detail.as_deref().unwrap_or_default();
+        if self.each_time || (self.kind != PermissionKind::Create && detail.len() > LONGEST_ALWAYS)
+        {
+            return None;
+        }
+        let kind = self.kind;
+        let path = self.path.as_deref();
+        let (folder, exactly) = match kind {
+            PermissionKind::Create | PermissionKind::Write | PermissionKind::Read => {
+                // With its separator: elsewhere, a backslash is part of a name.
+                let path = path.unwrap_or_default();
+                let end = path.rfind(['/', '\\']).map_or(0, |index| index + 1);
+                (Some(path[..end].to_owned()), None)
+            }
+            PermissionKind::Command => {
+                (path.map(str::to_owned), Some(format!("{}\n{detail}", self.title)))
+            }
+            PermissionKind::Tool => (None, Some(self.title.clone())),
+            PermissionKind::Url | PermissionKind::Other => {
+                (None, Some(format!("{}\n{detail}", self.title)))
+            }
+        };
+        Some(AlwaysScope { kind, folder, exactly })
+    }
+}
+
+impl fmt::Display for AlwaysScope {
+    /// What it covers, for people: `new files in src`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            PermissionKind::Create => "new files",
+            PermissionKind::Write => "changes of files",
+            PermissionKind::Read => "reading files",
+            PermissionKind::Command => "exactly this command",
+            PermissionKind::Url => "exactly this address",
+            PermissionKind::Tool => "this tool, whatever its arguments",
+            PermissionKind::Other => "exactly this",
+        };
+        f.write_str(what)?;
+        match self.folder.as_deref() {
+            Some("" | ".") => f.write_str(" in the workspace's top folder"),
+            Some(folder) => write!(f, " in {folder}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A question that waits for its answer.
@@ -160,6 +246,44 @@ pub struct PendingPermission {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn always_covers_the_kind_and_the_folder_and_says_so() {
+        use PermissionKind::{Command, Create, Tool, Write};
+        let request = |kind, path: &str, detail: &str| PermissionRequest {
+            kind,
+            title: "t".to_owned(),
+            path: Some(path.to_owned()),
+            detail: Some(detail.to_owned()),
+            diff: None,
+            each_time: false,
+        };
+        let scope = |kind, path, detail| request(kind, path, detail).always_scope().expect("one");
+        assert_eq!(scope(Create, "src/a", "x"), scope(Create, "src/b", "y"));
+        for other in [
+            scope(Write, "src/a", "x"),
+            scope(Create, "a", "x"),
+            scope(Create, "src/deep/a", "x"),
+            scope(Create, "/src/a", "x"),
+        ] {
+            assert_ne!(scope(Create, "src/a", "x"), other);
+        }
+        assert_eq!(scope(Command, ".", "make"), scope(Command, ".", "make"));
+        assert_ne!(scope(Command, ".", "make"), scope(Command, ".", "make it"));
+        assert_ne!(scope(Command, ".", "make"), scope(Command, "src", "make"));
+        let long = "x".repeat(LONGEST_ALWAYS + 1);
+        assert_eq!(request(Command, ".", &long).always_scope(), None);
+        let each_time = PermissionRequest { each_time: true, ..request(Create, "a", "") };
+        assert_eq!(each_time.always_scope(), None);
+        for (scope, words) in [
+            (scope(Create, "src/a", ""), "new files in src/"),
+            (scope(Write, "a", ""), "changes of files in the workspace's top folder"),
+            (scope(Command, "src", ""), "exactly this command in src"),
+            (scope(Tool, "", ""), "this tool, whatever its arguments"),
+        ] {
+            assert_eq!(scope.to_string(), words);
+        }
+    }
 
     #[test]
     fn words_are_the_same_everywhere() {

@@ -6,26 +6,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LiveToken, SessionId};
 
-/// `{"error": …}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// `{"error": …}` and nothing else: clients compare the whole object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorReply {
     /// Which error.
     pub error: ErrorName,
-    /// More about it, for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
 }
+
+/// The response header with details of an error, percent-encoded.
+pub const MESSAGE_HEADER: &str = "portal-message";
 
 impl From<ErrorName> for ErrorReply {
     fn from(error: ErrorName) -> Self {
-        Self { error, message: None }
+        Self { error }
     }
 }
 
-/// The errors of the domain, spelt as on the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names are the documentation")]
-pub enum ErrorName {
+/// The names, and the list of all of them, which could not stay complete otherwise.
+macro_rules! error_names {
+    ($($(#[$note:meta])* $name:ident,)*) => {
+        /// The errors of the domain, spelt as on the wire.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[expect(missing_docs, reason = "the names are the documentation")]
+        pub enum ErrorName {
+            $($(#[$note])* $name,)*
+        }
+
+        impl ErrorName {
+            /// Every error that the API can give.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+        }
+    };
+}
+
+error_names! {
     ModelIdNotFound,
     WorkingDirectoryNotAbsolutePath,
     WorkingDirectoryNotExists,

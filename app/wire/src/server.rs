@@ -21,6 +21,12 @@ pub struct ConfigReply {
     pub version: String,
     /// How sessions deal with tools that ask, unless they are told otherwise.
     pub permissions: PermissionMode,
+    /// Whether callers must log in, and so can log out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub locked: bool,
+    /// What people should know about this server, such as settings that are ignored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
 }
 
 /// The answer to `copilot/test/installJobsEntry`.
@@ -71,8 +77,12 @@ mod tests {
             repo_root: "/src".into(),
             version: "1.2.3".into(),
             permissions: PermissionMode::Ask,
+            locked: false,
+            notices: Vec::new(),
         };
         assert_eq!(json(&reply), r#"{"repoRoot":"/src","version":"1.2.3","permissions":"ask"}"#);
+        let reply = ConfigReply { locked: true, ..reply };
+        assert!(json(&reply).ends_with(r#","locked":true}"#));
     }
 
     #[test]

@@ -184,6 +184,8 @@ struct AnyResponse {
     path: Option<String>,
     detail: Option<String>,
     diff: Option<String>,
+    #[serde(default)]
+    each_time: bool,
     decision: Option<PermissionOutcome>,
     model: Option<String>,
     input_tokens: Option<u64>,
@@ -249,6 +251,7 @@ impl TryFrom<AnyResponse> for SessionResponse {
                     path: any.path,
                     detail: any.detail,
                     diff: any.diff,
+                    each_time: any.each_time,
                 },
             }),
             "onPermissionResolved" => Self::PermissionResolved {
@@ -440,6 +443,7 @@ mod tests {
                         path: Some(text("a")),
                         detail: None,
                         diff: Some(text("+b")),
+                        each_time: false,
                     },
                 }),
                 r#"{"callback":"onPermissionRequest","requestId":"permission-00000000-0000-4000-8000-000000000001","kind":"write","title":"Change a","path":"a","diff":"+b"}"#,

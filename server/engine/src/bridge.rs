@@ -50,7 +50,7 @@ use crate::job::clock::iso_8601;
 use crate::lifecycle::Lifecycle;
 
 pub use bus::{Batch, EventRecord, Start, Subscription};
-pub use settings::{AgentRules, BridgeSettings, WorkspaceFolder};
+pub use settings::{AgentRules, BridgeSettings, WorkspaceFolder, narrow_roots};
 
 use board::{Board, Session};
 use bus::Bus;
@@ -165,6 +165,11 @@ impl Bridge {
         })
     }
 
+    /// The settings that count now.
+    pub fn settings(&self) -> Arc<BridgeSettings> {
+        Arc::clone(&self.inner.settings.read())
+    }
+
     /// Uses other settings from now on. Reads files.
     ///
     /// A folder that is no longer named goes off the list; what runs there goes on.
@@ -212,6 +217,7 @@ impl Bridge {
         let run = Run {
             model: request.model,
             rules: settings.agent.clone(),
+            safeguards: settings.safeguards.clone(),
             stop: self.inner.lifecycle.token(),
             bridge: Arc::clone(&self.inner),
             session_id: session_id.clone(),

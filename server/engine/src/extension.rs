@@ -10,14 +10,14 @@
 //!   ToolSet ── calls ──────────┘   └─ Peer ◄──┴── frames ◄───┴──────────────────┘
 //! ```
 //!
-//! - `discovery`, `trust`, `runtime`: what there is, whether it may run, and on what.
+//! - `discovery`, `content`, `trust`, `runtime`: what there is, whether it may run, and on what.
 //! - `process`, `frames`, `peer`: a process and the messages on its pipes.
 //! - `program`: one extension in one session, from its start to its end.
 //! - `session`: all of them in one session; `hooks` is what they are asked, `events` what they are
 //!   told, `tool` what they add, `manage` the tools by which a model writes its own.
 
+mod content;
 mod discovery;
-mod environment;
 mod events;
 mod frames;
 mod hooks;
@@ -32,6 +32,7 @@ mod session;
 mod tool;
 mod trust;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -41,8 +42,9 @@ use tokio::sync::OnceCell;
 use crate::job::clock;
 use crate::lifecycle::Lifecycle;
 use crate::workspace::repo_root;
+use discovery::{Found, discover};
 use runtime::{Missing, Runtime};
-use trust::Trust;
+use trust::{Standing, Trust};
 
 pub use hooks::ErrorHandling;
 pub use session::{SessionExtensions, SessionParts, SessionPort};
@@ -106,15 +108,55 @@ impl ExtensionHost {
         Arc::new(Self { settings, trust, runtime: OnceCell::new(), lifecycle })
     }
 
-    /// Whether extensions are started in a folder of [`trusted_folder`].
-    pub fn is_trusted(&self, folder: &Path) -> bool {
+    /// Whether every extension of a folder of [`trusted_folder`] may be started, as it is now: for
+    /// agents that start all of them or none. Blocks.
+    pub fn trusts_all(&self, folder: &Path) -> bool {
+        let found = discover(folder, self.settings.user_folder.as_deref());
         self.trust.is_trusted(folder)
+            && self.judge(folder, found).into_iter().all(|(_, problem)| problem.is_none())
+    }
+
+    /// Those that were found in a folder, each with why it may not be started, if it may not.
+    /// Blocks.
+    fn judge(&self, folder: &Path, found: Vec<Found>) -> Vec<(Found, Option<String>)> {
+        let read = |found: &Found| found.hash().map_err(|error| error.to_string());
+        let hashes: Vec<_> = found.iter().map(read).collect();
+        let known = || known_hashes(&found, &hashes);
+        let standing = self.trust.standing(folder, known);
+        let judged = found.into_iter().zip(hashes).map(|(found, hash)| {
+            let problem = match (&standing, hash) {
+                (Standing::Untrusted(reason), _) => Some((*reason).to_owned()),
+                (Standing::Trusted(_), Err(error)) => Some(format!("it can't be checked: {error}")),
+                (Standing::Trusted(hashes), Ok(hash)) => match hashes.get(&found.key()) {
+                    Some(trusted) if *trusted == hash => None,
+                    Some(_) => Some("it has changed since it was allowed".to_owned()),
+                    None => Some("it is new since extensions were allowed".to_owned()),
+                },
+            };
+            (found, problem)
+        });
+        judged.collect()
+    }
+
+    /// Allows what is there now, or forbids everything. Blocks.
+    fn decide(&self, folder: &Path, is_trusted: bool) {
+        if !is_trusted {
+            return self.trust.forbid(folder);
+        }
+        let found = discover(folder, self.settings.user_folder.as_deref());
+        let hashes: Vec<_> = found.iter().map(Found::hash).collect();
+        self.trust.allow(folder, known_hashes(&found, &hashes));
     }
 
     /// Looked for until it is found, then no more.
     async fn runtime(&self) -> Result<&Runtime, Missing> {
         self.runtime.get_or_try_init(|| Runtime::find(&self.settings)).await
     }
+}
+
+fn known_hashes<E>(found: &[Found], hashes: &[Result<String, E>]) -> BTreeMap<String, String> {
+    let known = found.iter().zip(hashes);
+    known.filter_map(|(found, hash)| Some((found.key(), hash.as_ref().ok()?.clone()))).collect()
 }
 
 /// What trust is given to: the repository of a folder, or the folder itself. Blocks.

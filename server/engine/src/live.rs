@@ -50,7 +50,7 @@ use tokio::sync::Semaphore;
 use wire::{ErrorName, LiveEntity, LiveToken};
 
 pub use call::{LiveSource, poll_many};
-pub use delivery::{Delivery, Receipt};
+pub use delivery::{Delivery, Receipt, Responses, Said};
 pub use entry::{BlockRef, LiveEntry, Part};
 pub use log::LiveLog;
 pub use pace::{Pace, PaceSettings};

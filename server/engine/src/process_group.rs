@@ -1,30 +1,93 @@
-//! A process with everything that it starts, which ends as a whole.
+//! A program with everything that it starts, which ends as a whole.
+//!
+//! ```text
+//!  portal ── pipe ──► supervisor ──► program ──► whatever it starts
+//!     │                   ▲ │ ends them all when the pipe closes, however the portal ended,
+//!     └── TERM, INT ──────┘ ▼ and when the program is over
+//! ```
+//!
+//! Tests of this crate have no supervisor: there the program itself is the portal's child, and its
+//! process group is killed.
 
+use std::ffi::OsStr;
+use std::process::Stdio;
+#[cfg(unix)]
+use std::time::Duration;
+
+#[cfg(unix)]
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+#[cfg(unix)]
 use tokio::process::Child;
+use tokio::process::Command;
+
+#[cfg(unix)]
+use crate::supervisor;
 
 /// How often marked processes are looked for: those that were found may have started others.
+#[cfg(unix)]
 const ROUNDS: usize = 3;
+/// How long the supervisor may take to end everything.
+#[cfg(unix)]
+const FAREWELL: Duration = Duration::from_secs(2);
 
-/// The group of a process that was started at the head of one. Dropped, all of its processes are
+/// What a program reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// Nothing.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "commands run on Unix only"))]
+    Nothing,
+    /// What the portal writes.
+    Pipe,
+}
+
+/// A program at the head of a group, under the supervisor if there is one. Its arguments are yet to
+/// be added; its standard input is settled.
+pub(crate) fn command(program: impl AsRef<OsStr>, input: Input) -> Command {
+    #[cfg(unix)]
+    if let Some(mut command) = supervisor::command(program.as_ref(), input == Input::Pipe) {
+        // It would be killed before it has ended the others. It ends when its input does.
+        command.stdin(Stdio::piped()).process_group(0).kill_on_drop(false);
+        return command;
+    }
+    let mut command = Command::new(program);
+    command.kill_on_drop(true).stdin(match input {
+        Input::Nothing => Stdio::null(),
+        Input::Pipe => Stdio::piped(),
+    });
+    #[cfg(unix)]
+    command.process_group(0);
+    command
+}
+
+/// The group of a process that was started by [`command`]. Dropped, all of its processes are
 /// killed, and those that have left the group but can still be told to be its descendants.
+///
+/// To be dropped before its child: afterwards the child's number may be another's.
+#[cfg(unix)]
 pub(crate) struct ProcessGroup {
     leader: Option<Pid>,
     mark: Option<String>,
+    is_supervised: bool,
 }
 
+#[cfg(unix)]
 impl ProcessGroup {
     /// The group that a child is the head of.
     pub(crate) fn of(child: &Child) -> Self {
         let number = child.id().and_then(|id| i32::try_from(id).ok());
-        Self { leader: number.and_then(Pid::from_raw), mark: None }
+        let leader = number.and_then(Pid::from_raw);
+        Self { leader, mark: None, is_supervised: supervisor::is_installed() }
     }
 
     /// Asks its processes to end by themselves.
     pub(crate) fn terminate(&self) {
-        if let Some(leader) = self.leader {
-            let _ = kill_process_group(leader, Signal::TERM);
-        }
+        let Some(leader) = self.leader else { return };
+        // Fails if they have ended.
+        let _ = if self.is_supervised {
+            kill_process(leader, Signal::TERM)
+        } else {
+            kill_process_group(leader, Signal::TERM)
+        };
     }
 
     /// The same group, with a mark (`NAME=VALUE`) that the child has in its environment. By it, its
@@ -34,9 +97,36 @@ impl ProcessGroup {
         self
     }
 
+    /// Ends what is left after the child was waited for: a supervisor leaves nothing, unless it was
+    /// killed.
+    pub(crate) fn end_rest(&mut self) {
+        if self.is_supervised {
+            self.leader = None;
+            supervisor::end_orphans();
+        }
+        self.end();
+    }
+
+    /// Ends everything, and waits for the child.
+    pub(crate) async fn finish(&mut self, child: &mut Child) {
+        if child.id().is_none() {
+            return self.end_rest();
+        }
+        self.end();
+        if self.is_supervised && tokio::time::timeout(FAREWELL, child.wait()).await.is_ok() {
+            return;
+        }
+        // Fails if it has ended, which is as good.
+        let _ = child.kill().await;
+    }
+
     /// Once only: later the number may be another's.
     pub(crate) fn end(&mut self) {
         let Some(leader) = self.leader.take() else { return };
+        if self.is_supervised {
+            let _ = kill_process(leader, supervisor::END);
+            return;
+        }
         let family = descendants(leader);
         // Killing fails if they have ended by themselves.
         let _ = kill_process_group(leader, Signal::KILL);
@@ -56,6 +146,7 @@ impl ProcessGroup {
 }
 
 /// The processes with a mark in their environment, where the system tells.
+#[cfg(unix)]
 fn marked(mark: &str) -> Vec<Pid> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbered = processes.filter_map(|process| {
@@ -68,23 +159,34 @@ fn marked(mark: &str) -> Vec<Pid> {
 }
 
 /// The children of a process and theirs, where the system tells. A process whose parent has ended
-/// is nobody's descendant.
-fn descendants(process: Pid) -> Vec<Pid> {
+/// is a child of the nearest supervisor, and without one nobody's descendant.
+#[cfg(unix)]
+pub(crate) fn descendants(process: Pid) -> Vec<Pid> {
     let mut family = vec![process];
     let mut index = 0;
-    while let Some(parent) = family.get(index) {
-        let threads = std::fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero()));
-        for thread in threads.into_iter().flatten().flatten() {
-            let children = std::fs::read_to_string(thread.path().join("children"));
-            let children = children.unwrap_or_default();
-            let children = children.split_whitespace().filter_map(|child| child.parse().ok());
-            family.extend(children.filter_map(Pid::from_raw));
-        }
+    while let Some(parent) = family.get(index).copied() {
+        family.extend(children(parent));
         index += 1;
     }
     family.split_off(1)
 }
 
+/// The children of a process, where the system tells.
+#[cfg(unix)]
+pub(crate) fn children(parent: Pid) -> Vec<Pid> {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero()));
+    let lists = threads.into_iter().flatten().flatten().map(|thread| {
+        let children = std::fs::read_to_string(thread.path().join("children"));
+        children.unwrap_or_default()
+    });
+    let parse = |list: String| -> Vec<Pid> {
+        let numbers = list.split_whitespace().filter_map(|child| child.parse().ok());
+        numbers.filter_map(Pid::from_raw).collect()
+    };
+    lists.flat_map(parse).collect()
+}
+
+#[cfg(unix)]
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.end();

@@ -26,6 +26,7 @@ mod conversation;
 mod manager;
 mod outlet;
 mod queue;
+mod rights;
 mod stream;
 
 #[cfg(test)]
@@ -38,6 +39,7 @@ use wire::{ErrorName, PermissionMode, SessionId, Usage};
 
 pub use manager::{SessionManager, SessionSettings};
 pub use queue::PendingTurn;
+pub use rights::SessionRights;
 
 /// Why a session was not started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -35,10 +35,11 @@ pub use command::CommandSettings;
 pub use sandbox::{Fault, SandboxError, Workspace};
 
 pub(crate) use change::preview;
-pub(crate) use command::is_secret;
 use sandbox::ContentHash;
-pub(crate) use sandbox::show_path;
+pub(crate) use sandbox::{normal, show_path};
 
+/// The name of the tool that runs commands.
+pub(crate) const RUN_COMMAND: &str = "runCommand";
 /// The most that a tool answers with, in bytes; reading files has limits of its own.
 const MAX_ANSWER: usize = 64 * 1024;
 /// The largest file that a tool makes or changes.

@@ -139,9 +139,9 @@ impl Project {
                 match self.sessions.poll(id, ReaderKey::Token(token.clone())).await {
                     Ok(delivery) => {
                         assert!(!delivery.is_closed(), "still open: {seen:?}");
-                        let new = delivery.entries().iter();
+                        let new = delivery.entries().into_iter();
                         seen.extend(new.map(|json| -> SessionResponse {
-                            serde_json::from_str(json).expect("a response")
+                            serde_json::from_str(&json).expect("a response")
                         }));
                         delivery.commit();
                     }

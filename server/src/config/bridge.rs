@@ -18,28 +18,28 @@ const MAX_WORKSPACES: usize = 100;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WorkspaceTable {
-    path: Spanned<PathBuf>,
-    model: Option<String>,
+    pub(super) path: Spanned<PathBuf>,
+    pub(super) model: Option<String>,
 }
 
 /// What agents can do in a folder by the portal's own tools.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct AgentTable {
-    enabled: Option<bool>,
-    prefix: Option<String>,
-    max_steps: Option<Spanned<u32>>,
+    pub(super) enabled: Option<bool>,
+    pub(super) prefix: Option<String>,
+    pub(super) max_steps: Option<Spanned<u32>>,
     pub(super) allowed_roots: Vec<String>,
-    require_approval: Option<bool>,
-    pub(super) allow_commands: bool,
+    pub(super) require_approval: Option<bool>,
+    pub(super) allow_commands: Option<bool>,
 }
 
 /// `[bridge]`
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct BridgeTable {
-    data_dir: Option<PathBuf>,
-    messages_per_minute: Option<NonZeroU32>,
+    pub(super) data_dir: Option<PathBuf>,
+    pub(super) messages_per_minute: Option<NonZeroU32>,
 }
 
 /// What is decided about the bridge.
@@ -67,13 +67,13 @@ pub(super) fn settle(
             .agent_require_approval
             .or(table.require_approval)
             .unwrap_or(usual.require_approval),
-        allow_commands: line.allow_commands || table.allow_commands,
+        allow_commands: line.allow_commands || table.allow_commands == Some(true),
         secrets: file.secret_variables(),
     };
     let messages_per_minute =
         file.bridge.messages_per_minute.unwrap_or(BridgeSettings::MESSAGES_PER_MINUTE);
     let workspaces = settle_workspaces(line, file, working_directory)?;
-    Ok(BridgeSettings { workspaces, agent, messages_per_minute })
+    Ok(BridgeSettings { agent, messages_per_minute, ..BridgeSettings::new(workspaces) })
 }
 
 /// Those of the command line, else those of the file, else the repository. Models come from the
@@ -143,7 +143,7 @@ fn state_folder() -> Option<PathBuf> {
     folder("XDG_STATE_HOME").or_else(|| folder("HOME").map(|home| home.join(".local/state")))
 }
 
-fn find_folder(working_directory: &Path, path: &Path) -> Result<PathBuf, String> {
+pub(super) fn find_folder(working_directory: &Path, path: &Path) -> Result<PathBuf, String> {
     let full: PathBuf = working_directory.join(path).components().collect();
     if !full.is_dir() {
         return Err(format!("no such folder: `{}`", path.display()));

@@ -14,8 +14,8 @@ use super::{ConfigError, LogFormat};
 /// A self-hosted portal for coding agents.
 ///
 /// Serves the web app on http://localhost:8888 and its API below /api. Settings come from these
-/// options, else from the environment, else from portal.toml in the working directory, else from
-/// the defaults.
+/// options, else from the environment, else from a file (--config, or the user's own portal.toml),
+/// else from the defaults. A portal.toml in the working directory can only take rights away.
 #[derive(Debug, Parser)]
 #[expect(clippy::doc_markdown, reason = "these comments are what --help prints")]
 // The last one of an option counts, so that a script's options can be followed by one's own.
@@ -124,7 +124,8 @@ pub(super) struct CommandLine {
     #[arg(long, value_name = "BOOL", env = "COPILOT_PORTAL_AGENT_REQUIRE_APPROVAL")]
     pub(super) agent_require_approval: Option<bool>,
 
-    /// The configuration file [default: portal.toml in the working directory, if it is there]
+    /// The configuration file [default: copilot-portal/portal.toml where this system keeps the
+    /// settings of a user, such as ~/.config, if it is there]
     #[arg(long, value_name = "FILE", env = "COPILOT_PORTAL_CONFIG")]
     pub(super) config: Option<PathBuf>,
 

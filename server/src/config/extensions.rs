@@ -17,8 +17,8 @@ const TRUST_FILE: &str = "extensions.json";
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ExtensionsTable {
-    allow: Vec<Spanned<PathBuf>>,
-    sdk_path: Option<PathBuf>,
+    pub(super) allow: Vec<Spanned<PathBuf>>,
+    pub(super) sdk_path: Option<PathBuf>,
 }
 
 /// What is started where. In test mode, nothing that belongs to the user.
@@ -58,13 +58,16 @@ fn variable(name: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DEFAULT_FILE, Request, read};
+    use crate::config::tests::named;
+    use crate::config::{DEFAULT_FILE, Request, read_with};
 
     fn run(text: &str, arguments: &[&str]) -> Result<ExtensionSettings, String> {
         let folder = tempfile::tempdir().expect("temporary folder");
         std::fs::write(folder.path().join(DEFAULT_FILE), text).expect("configuration file");
         let arguments = arguments.iter().map(Into::into);
-        match read(arguments, folder.path()).map_err(|error| error.to_string())? {
+        match read_with(named().chain(arguments), folder.path(), None)
+            .map_err(|error| error.to_string())?
+        {
             Request::Run(settings) => Ok(settings.extensions),
             other => panic!("asked for something else: {other:?}"),
         }

@@ -11,6 +11,7 @@ use wire::PermissionMode;
 use super::bridge::{AgentTable, BridgeTable, WorkspaceTable};
 use super::copilot::CopilotTable;
 use super::extensions::ExtensionsTable;
+use super::keys::KeyTable;
 use super::providers::ProviderTable;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
 
@@ -40,6 +41,7 @@ pub(super) struct ConfigFile {
     pub(super) bridge: BridgeTable,
     pub(super) workspaces: Vec<WorkspaceTable>,
     pub(super) extensions: ExtensionsTable,
+    pub(super) keys: Vec<KeyTable>,
 }
 
 /// The file's shape.
@@ -56,14 +58,16 @@ struct Document {
     bridge: BridgeTable,
     workspaces: Vec<WorkspaceTable>,
     extensions: ExtensionsTable,
+    keys: Vec<KeyTable>,
 }
 
 /// Whether tools may change things.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct PermissionsTable {
     pub(super) sessions: Option<PermissionMode>,
     pub(super) jobs: Option<PermissionMode>,
+    pub(super) always_ask: Vec<Spanned<String>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -95,18 +99,46 @@ struct LogTable {
     format: Option<LogFormat>,
 }
 
-impl ConfigFile {
-    /// Reads the file that was asked for, else the default one if it exists.
+/// The files that say something.
+#[derive(Debug, Default)]
+pub(super) struct ConfigFiles {
+    /// The one that was asked for, else the user's own.
+    pub(super) chosen: ConfigFile,
+    /// One that lies in the working directory and may have been put there by anybody.
+    pub(super) found: Option<ConfigFile>,
+}
+
+impl ConfigFiles {
+    /// Reads the file that was asked for, else the user's if it exists; and what lies around.
     pub(super) fn find(
         asked_for: Option<&Path>,
+        user_file: Option<&Path>,
         working_directory: &Path,
     ) -> Result<Self, ConfigError> {
-        let path = working_directory.join(asked_for.unwrap_or(Path::new(DEFAULT_FILE)));
+        let chosen = match (asked_for, user_file) {
+            (Some(path), _) => ConfigFile::read(working_directory.join(path), true)?,
+            (None, Some(path)) => ConfigFile::read(path.to_owned(), false)?,
+            (None, None) => None,
+        };
+        let chosen = chosen.unwrap_or_default();
+        let path = working_directory.join(DEFAULT_FILE);
+        let real = |path: &Path| path.canonicalize().ok();
+        let is_chosen = real(&path).is_some_and(|found| Some(found) == real(&chosen.path));
+        let found = if is_chosen { None } else { ConfigFile::read(path, false)? };
+        Ok(Self { chosen, found })
+    }
+}
+
+impl ConfigFile {
+    /// Where it was read; empty if there is none.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn read(path: PathBuf, must_exist: bool) -> Result<Option<Self>, ConfigError> {
         match std::fs::read_to_string(&path) {
-            Ok(text) => Self::parse(path, text),
-            Err(error) if asked_for.is_none() && error.kind() == std::io::ErrorKind::NotFound => {
-                Ok(Self::default())
-            }
+            Ok(text) => Self::parse(path, text).map(Some),
+            Err(error) if !must_exist && error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(ConfigError::File {
                 file: path,
                 line: None,
@@ -127,6 +159,7 @@ impl ConfigFile {
             bridge,
             workspaces,
             extensions,
+            keys,
         } = toml::from_str(&text).map_err(|error| ConfigError::File {
             file: path.clone(),
             line: error.span().map(|span| line_of(&text, &span)),
@@ -156,13 +189,15 @@ impl ConfigFile {
             bridge,
             workspaces,
             extensions,
+            keys,
         })
     }
 
     /// The environment variables that hold keys.
     pub(super) fn secret_variables(&self) -> Vec<String> {
         let providers = self.providers.iter().filter_map(ProviderTable::key_variable);
-        providers.chain(self.copilot.key_variable()).cloned().collect()
+        let keys = self.keys.iter().filter_map(KeyTable::key_variable);
+        providers.chain(self.copilot.key_variable()).chain(keys).cloned().collect()
     }
 
     /// A problem that was found in a value after parsing.

@@ -230,12 +230,13 @@ fn key_of_environment(name: &str) -> KeySource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{DEFAULT_FILE, Request, Settings, read};
+    use crate::config::tests::named;
+    use crate::config::{DEFAULT_FILE, Request, Settings, read_with};
 
     fn run(text: &str) -> Result<Settings, String> {
         let folder = tempfile::tempdir().expect("temporary folder");
         std::fs::write(folder.path().join(DEFAULT_FILE), text).expect("configuration file");
-        match read([], folder.path()).map_err(|error| error.to_string())? {
+        match read_with(named(), folder.path(), None).map_err(|error| error.to_string())? {
             Request::Run(settings) => Ok(*settings),
             other => panic!("asked for something else: {other:?}"),
         }

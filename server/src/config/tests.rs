@@ -1,7 +1,25 @@
 use super::*;
 
+/// Reads a `portal.toml` in the folder, if there is one, as if it were named by `--config`.
 pub(super) fn run(arguments: &[&str], folder: &Path) -> Result<Settings, ConfigError> {
-    match read(arguments.iter().map(OsString::from), folder)? {
+    let is_named = arguments.contains(&"--config") || !folder.join(DEFAULT_FILE).exists();
+    let named: &[&str] = if is_named { &[] } else { &["--config", DEFAULT_FILE] };
+    read_alone(&[named, arguments].concat(), folder)
+}
+
+/// A `portal.toml` in the folder is only found there.
+pub(super) fn planted(arguments: &[&str], folder: &Path) -> Settings {
+    read_alone(arguments, folder).expect("settings")
+}
+
+/// The arguments that name the file in the folder.
+pub(super) fn named() -> impl Iterator<Item = OsString> {
+    ["--config", DEFAULT_FILE].into_iter().map(OsString::from)
+}
+
+/// Without the user's own file.
+fn read_alone(arguments: &[&str], folder: &Path) -> Result<Settings, ConfigError> {
+    match read_with(arguments.iter().map(OsString::from), folder, None)? {
         Request::Run(settings) => Ok(*settings),
         other => panic!("asked for something else: {other:?}"),
     }
@@ -226,4 +244,39 @@ fn help_explains_every_option_and_version_names_the_program() {
         assert!(help.contains(variable), "{variable} is missing in:\n{help}");
     }
     assert_eq!(print("--version").trim(), concat!("copilot-portal ", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn further_keys_have_names_roles_and_a_source() {
+    use crate::security::Deed;
+
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let settle = |keys: &str| {
+        std::fs::write(folder.path().join(DEFAULT_FILE), keys).expect("settings");
+        run(&["--config", DEFAULT_FILE, "--host", "0.0.0.0"], folder.path())
+    };
+    std::fs::write(folder.path().join("screen.key"), "wall-screen-battery\n").expect("a key");
+    std::fs::write(folder.path().join("short.key"), "short").expect("a key");
+    let settings =
+        settle("[[keys]]\nname = \"screen\"\nrole = \"viewer\"\nkeyFile = \"screen.key\"")
+            .expect("a key");
+    assert!(!settings.access_key_generated, "there is one");
+    let [key] = &*settings.keys else { panic!("{:?}", settings.keys) };
+    assert!(key.opens_with("wall-screen-battery"));
+    assert!(!key.rights().allow(Deed::Act) && !key.rights().allow(Deed::Answer));
+
+    let both = "name = \"a\"\nkeyFile = \"screen.key\"\n";
+    for (keys, word) in [
+        ("name = \"a\"".to_owned(), "one source"),
+        (format!("{both}keyEnv = \"HOME\""), "one source"),
+        ("name = \"a\"\nkeyFile = \"short.key\"".to_owned(), "at least 16"),
+        ("name = \"a\"\nkeyFile = \"missing.key\"".to_owned(), "can't be read"),
+        ("name = \"a\"\nkeyEnv = \"NOT_SET_ANYWHERE\"".to_owned(), "not set"),
+        ("name = \"a\"\nkey = \"wall-screen-battery\"".to_owned(), "unknown field"),
+        (format!("{both}role = \"king\""), "viewer"),
+        (format!("{both}[[keys]]\n{both}"), "name of its own"),
+    ] {
+        let error = settle(&format!("[[keys]]\n{keys}")).expect_err(&keys).to_string();
+        assert!(error.contains(word), "{keys}: {error}");
+    }
 }

@@ -15,7 +15,7 @@ use wire::server::{InstallReply, InstallResult};
 use super::text::Text;
 use super::{AppState, error};
 
-/// The entry of now. Without one the request goes no further.
+/// The installed entry. Without one the request goes no further; only lists and starts need it.
 pub(super) struct Installed(pub(super) Arc<Entry>);
 
 impl FromRequestParts<AppState> for Installed {

@@ -1,11 +1,14 @@
 //! The only place with status codes for what went wrong.
 
+use std::fmt::Write;
+use std::time::Duration;
+
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::bridge::BridgeError;
 use wire::server::Refusal as RefusalReply;
-use wire::{ErrorName, ErrorReply};
+use wire::{ErrorName, ErrorReply, MESSAGE_HEADER};
 
 use crate::security::Refusal;
 
@@ -40,9 +43,55 @@ pub(super) fn unreadable(status: StatusCode, message: &str) -> Response {
     }
 }
 
-/// The domain said no: an answer like any other, with status 200.
-pub(super) fn said_no(error: ErrorName, message: Option<String>) -> Response {
-    Json(ErrorReply { error, message }).into_response()
+/// A prompt that is longer than prompts may be, in a body that is not too large.
+pub(super) fn prompt_too_large(limit: usize) -> Response {
+    let message = format!("the prompt is larger than the limit of {limit} bytes");
+    reply(StatusCode::PAYLOAD_TOO_LARGE, "PromptTooLarge", &message)
+}
+
+/// A body that did not arrive in time. The rest of it is not waited for.
+pub(super) fn body_too_slow() -> Response {
+    let message = "the request body did not arrive in time";
+    let mut response = reply(StatusCode::REQUEST_TIMEOUT, "BodyTooSlow", message);
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+/// The domain said no: an answer like any other, with status 200. The body is the name alone, as
+/// clients compare all of it; details go into a header.
+pub(super) fn said_no(error: ErrorName, details: Option<&str>) -> Response {
+    let mut response = Json(ErrorReply::from(error)).into_response();
+    if let Some(details) = details.and_then(message_value) {
+        response.headers_mut().insert(MESSAGE_HEADER, details);
+    }
+    response
+}
+
+/// More of a text than this is not worth a header; clients limit all of them together.
+const MAX_MESSAGE_BYTES: usize = 1000;
+
+/// A text as the value of a header: printable ASCII, whatever else percent-encoded.
+fn message_value(text: &str) -> Option<HeaderValue> {
+    let mut value = String::new();
+    for character in text.chars() {
+        let before = value.len();
+        match character {
+            '%' => value.push_str("%25"),
+            ' '..='~' => value.push(character),
+            _ => {
+                for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                    // Writing into a string can't fail.
+                    let _ = write!(value, "%{byte:02X}");
+                }
+            }
+        }
+        // Whole characters only, or nobody could decode the last one.
+        if value.len() > MAX_MESSAGE_BYTES {
+            value.truncate(before);
+            break;
+        }
+    }
+    HeaderValue::from_str(value.trim()).ok().filter(|value| !value.is_empty())
 }
 
 /// Our own mistake; the log has more.
@@ -83,13 +132,37 @@ pub(super) fn message_refused(error: &BridgeError) -> Response {
     response
 }
 
+/// Somebody tries keys.
+pub(super) fn too_many_wrong_keys(wait: Duration) -> Response {
+    let message = Refusal::TooManyWrongKeys(wait).to_string();
+    let mut response = reply(StatusCode::TOO_MANY_REQUESTS, "TooManyWrongKeys", &message);
+    response.headers_mut().insert(header::RETRY_AFTER, (wait.as_secs() + 1).into());
+    response
+}
+
+/// There is no login, or its secret was told before.
+pub(super) fn no_secret() -> Response {
+    reply(StatusCode::FORBIDDEN, "LoginSecretTold", "the secret of a login is told once")
+}
+
+/// The caller's key does not open this.
+pub(super) fn role_not_allowed() -> Response {
+    refused(&Refusal::Role)
+}
+
 /// The guard refused the request.
 pub(super) fn refused(refusal: &Refusal) -> Response {
     let (status, name) = match refusal {
         Refusal::Target(_) => (StatusCode::BAD_REQUEST, "BadRequestTarget"),
         Refusal::Host(_) => (StatusCode::FORBIDDEN, "HostNotAllowed"),
         Refusal::CrossSite(_) => (StatusCode::FORBIDDEN, "CrossSiteRequest"),
+        Refusal::DuplicateHeader(_) => (StatusCode::BAD_REQUEST, "DuplicateHeader"),
+        Refusal::PostRequired | Refusal::MustBeAsked => (StatusCode::FORBIDDEN, "PostRequired"),
         Refusal::Credentials => (StatusCode::UNAUTHORIZED, "AccessKeyRequired"),
+        Refusal::AgentProcess => (StatusCode::FORBIDDEN, "AgentProcess"),
+        Refusal::TooManyWrongKeys(wait) => return too_many_wrong_keys(*wait),
+        Refusal::Role => (StatusCode::FORBIDDEN, "RoleNotAllowed"),
+        Refusal::LoginSecret => (StatusCode::FORBIDDEN, "LoginSecretRequired"),
         Refusal::BodyTooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, BODY_TOO_LARGE),
     };
     let mut response = reply(status, name, &refusal.to_string());
@@ -100,7 +173,44 @@ pub(super) fn refused(refusal: &Refusal) -> Response {
     response
 }
 
+/// What a connection of another user of this machine gets, as it goes over the wire.
+pub(super) const OTHER_USER: &str = "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\n\
+    cache-control: no-store\r\nconnection: close\r\n\r\n\
+    {\"error\":\"OtherUser\",\"message\":\"this server is another user's, who can let others in by \
+    --access-key\"}";
+
 fn reply(status: StatusCode, error: &str, message: &str) -> Response {
     let reply = RefusalReply { error: error.into(), message: Some(message.into()) };
     (status, Json(reply)).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(text: &str) -> Option<String> {
+        message_value(text).map(|value| value.to_str().expect("ASCII").to_owned())
+    }
+
+    #[test]
+    fn any_text_is_a_header() {
+        for (text, header) in [
+            ("no such folder: `/a b`", "no such folder: `/a b`"),
+            ("100% ü", "100%25 %C3%BC"),
+            ("one\r\ntwo\t\0", "one%0D%0Atwo%09%00"),
+            ("\u{7f}世", "%7F%E4%B8%96"),
+            (" padded ", "padded"),
+        ] {
+            assert_eq!(value(text).as_deref(), Some(header), "{text:?}");
+        }
+        assert_eq!(value(""), None);
+        assert_eq!(value("  "), None);
+    }
+
+    #[test]
+    fn a_long_text_is_cut_between_characters() {
+        assert_eq!(value(&"a".repeat(5000)).map(|value| value.len()), Some(MAX_MESSAGE_BYTES));
+        let cut = value(&"世".repeat(5000)).expect("a value");
+        assert_eq!(cut, "%E4%B8%96".repeat(MAX_MESSAGE_BYTES / 9));
+    }
 }

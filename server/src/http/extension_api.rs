@@ -43,7 +43,7 @@ pub(super) async fn trust_extensions(
         Err(error) => return listed(Err(error)),
     };
     let Ok(decision) = decision.trim().parse::<ExtensionTrust>() else {
-        let message = "the body must be allow or forbid".to_owned();
+        let message = "the body must be allow or forbid";
         return error::said_no(ErrorName::InvalidExtensionTrust, Some(message));
     };
     listed(state.sessions.trust_extensions(id, decision == ExtensionTrust::Allow).await)

@@ -1,42 +1,72 @@
 //! What stands in front of everything: asks the policy, caps the body, sets security headers.
 
-use axum::Router;
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use http_body_util::Limited;
 use hyper::body::Body as _;
 use tower::Service;
 
-use super::{AppState, error, login, pages};
+use super::pace::{Deadline, Late, PacedBody};
+use super::places::Place;
+use super::{AppState, Portal, ask, error, login, pages};
+use crate::security::peer::Peer;
 use crate::security::{Audience, Refusal};
 use crate::site::PACKAGE_PATH;
 
+/// How long anybody may take to send the body of a login, and how large it may be.
+const LOGIN_DEADLINE: Duration = Duration::from_secs(10);
+const LOGIN_BODY: usize = 16 * 1024;
+/// What strangers need to log in, and anybody to log out.
+const LOGIN_PATHS: [&str; 4] = [login::PATH, login::DONE, login::SECRET, login::LOGOUT];
+/// How long a body may stand still that comes from somebody who may call.
+const BODY_PROGRESS: Duration = Duration::from_secs(30);
+
 /// Lets a request through to the router, or answers in its place.
-pub(super) async fn answer(state: &AppState, routes: &Router, request: Request) -> Response {
-    let (head, body) = request.into_parts();
-    let mut response = match state.policy.judge(&head, audience(head.uri.path())) {
-        Ok(()) => {
-            // A body without a declared length is cut off when it passes the cap.
-            let body = if body.is_end_stream() {
-                body
-            } else {
-                let cap = usize::try_from(state.policy.max_body_bytes).unwrap_or(usize::MAX);
-                Body::new(Limited::new(body, cap))
-            };
+pub(super) async fn answer(portal: &Portal, request: Request) -> Response {
+    let Portal { state, routes, deeds } = portal;
+    let (mut head, body) = request.into_parts();
+    let path = head.uri.path();
+    let (deed, asks) = deeds.of(path, head.method == Method::GET);
+    let audience = if asks { Audience::Act } else { audience(path) };
+    let judged = match state.policy.judge(&head, audience, deed) {
+        Ok(_) if deed.is_a_persons() && is_agent(&head.extensions).await => {
+            tracing::warn!(path, "refused a process of an agent");
+            Err(Refusal::AgentProcess)
+        }
+        judged => judged,
+    };
+    let mut response = match judged {
+        Ok(caller) => {
+            if audience != Audience::Open
+                && let Some(place) = head.extensions.get::<Arc<Place>>()
+            {
+                place.recognise();
+            }
+            let (body, late) = limit(state, path, body);
+            head.extensions.insert(caller);
             // Always ready: asking first would only cost another copy of the router.
             match routes.clone().call(Request::from_parts(head, body)).await {
+                Ok(_) if late.is_some_and(|late| late.is_late()) => error::body_too_slow(),
                 Ok(response) => response,
                 Err(never) => match never {},
             }
         }
         Err(refusal) => {
-            tracing::debug!(method = %head.method, path = head.uri.path(), %refusal, "refused");
-            if refusal == Refusal::Credentials && wants_page(&head.method, &head.headers) {
-                login::form(state, login::Hint::First)
-            } else {
-                error::refused(&refusal)
+            tracing::debug!(method = %head.method, path, %refusal, "refused");
+            let wants_page = wants_page(&head.method, &head.headers);
+            match refusal {
+                Refusal::Credentials if wants_page => login::form(state, login::Hint::First),
+                Refusal::MustBeAsked => ask::page(state, path, StatusCode::OK),
+                // Here browsers don't say what they do: a picture would get the same.
+                Refusal::PostRequired if wants_page => {
+                    ask::page(state, path, StatusCode::FORBIDDEN)
+                }
+                refusal => error::refused(&refusal),
             }
         }
     };
@@ -44,10 +74,34 @@ pub(super) async fn answer(state: &AppState, routes: &Router, request: Request) 
     response
 }
 
+/// Whether a process that an agent has started calls, as far as that can be told. Nothing is known of
+/// who calls in tests without a socket.
+async fn is_agent(extensions: &Extensions) -> bool {
+    let Some(peer) = extensions.get::<Peer>().copied() else { return false };
+    tokio::task::spawn_blocking(move || peer.is_agent()).await.unwrap_or(true)
+}
+
+/// A body that is cut off when it passes the cap without having declared it, or comes too slowly.
+fn limit(state: &AppState, path: &str, body: Body) -> (Body, Option<Late>) {
+    if body.is_end_stream() {
+        return (body, None);
+    }
+    let cap = usize::try_from(state.policy.max_body_bytes).unwrap_or(usize::MAX);
+    let (cap, deadline) = match path {
+        login::PATH => (cap.min(LOGIN_BODY), Deadline::Whole(LOGIN_DEADLINE)),
+        _ => (cap, Deadline::Progress(BODY_PROGRESS)),
+    };
+    let (body, late) = PacedBody::new(Body::new(Limited::new(body, cap)), deadline);
+    (Body::new(body), Some(late))
+}
+
 fn audience(path: &str) -> Audience {
-    if pages::is_page(path) {
+    if pages::is_page(path) || path == login::LIST || path == login::END_ALL {
         Audience::Page
-    } else if path.starts_with(PACKAGE_PATH) || path == login::PATH || path == "/favicon.svg" {
+    } else if path.starts_with(PACKAGE_PATH)
+        || LOGIN_PATHS.contains(&path)
+        || path == "/favicon.svg"
+    {
         Audience::Open
     } else {
         Audience::Api

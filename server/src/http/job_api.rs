@@ -9,7 +9,7 @@ use wire::{JobId, JobStarted, Jobs, RunningJobs, StopReply};
 
 use super::entry_api::Installed;
 use super::live::{self, Connection};
-use super::text::Text;
+use super::text::Prompt;
 use super::{AppState, error};
 
 /// `copilot/job`
@@ -27,7 +27,7 @@ pub(super) async fn start_job(
     State(state): State<AppState>,
     Installed(entry): Installed,
     Path(name): Path<String>,
-    Text(body): Text,
+    Prompt(body): Prompt,
 ) -> Response {
     let (directory, user_input) = split_first_line(&body);
     match state.jobs.start(entry, &name, directory, user_input.to_owned()).await {
@@ -37,11 +37,7 @@ pub(super) async fn start_job(
 }
 
 /// `copilot/job/{id}/status`
-pub(super) async fn job_status(
-    State(state): State<AppState>,
-    _: Installed,
-    Path(id): Path<String>,
-) -> Response {
+pub(super) async fn job_status(State(state): State<AppState>, Path(id): Path<String>) -> Response {
     match job_id(&id).and_then(|id| state.jobs.status(id)) {
         Ok(status) => Json(status).into_response(),
         Err(error) => said_no(&error),
@@ -49,11 +45,7 @@ pub(super) async fn job_status(
 }
 
 /// `copilot/job/{id}/stop`
-pub(super) async fn stop_job(
-    State(state): State<AppState>,
-    _: Installed,
-    Path(id): Path<String>,
-) -> Response {
+pub(super) async fn stop_job(State(state): State<AppState>, Path(id): Path<String>) -> Response {
     let stopped = match job_id(&id) {
         Ok(id) => state.jobs.stop(id).await,
         Err(error) => Err(error),
@@ -67,7 +59,6 @@ pub(super) async fn stop_job(
 /// `copilot/job/{id}/live`: one response a call
 pub(super) async fn poll_job(
     State(state): State<AppState>,
-    _: Installed,
     Path(id): Path<String>,
     connection: Connection,
 ) -> Response {
@@ -77,7 +68,6 @@ pub(super) async fn poll_job(
 /// `copilot/job/{id}/live/{token}`: everything new
 pub(super) async fn poll_job_as(
     State(state): State<AppState>,
-    _: Installed,
     Path((id, token)): Path<(String, String)>,
     connection: Connection,
 ) -> Response {
@@ -99,7 +89,7 @@ fn said_no(error: &JobError) -> Response {
         JobError::WorkingDirectory(error) => Some(error.to_string()),
         _ => None,
     };
-    error::said_no(error.name(), message)
+    error::said_no(error.name(), message.as_deref())
 }
 
 #[cfg(test)]

@@ -1,17 +1,19 @@
 //! Live answers: long polls over any entity that has a live log.
 
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
 use axum::extract::Extension;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use engine::live::{Delivery, PollError, ReaderKey, Receipt};
+use engine::live::{Delivery, PollError, ReaderKey, Receipt, Responses, Said};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use wire::{LiveEntity, LiveToken};
+use wire::{ErrorName, LiveEntity, LiveToken};
 
 use super::error;
 use super::outbox::Outbox;
@@ -43,29 +45,151 @@ pub(super) async fn poll<Id: LiveEntity + FromStr>(
     let Ok(id) = id.parse() else { return error::said_no(Id::NOT_FOUND, None) };
     match wait(id, reader).await {
         Ok(delivery) => {
-            let (json, receipt) = delivery.into_json(Id::CLOSED);
-            deliver(json, [receipt], connection)
+            let (said, receipt) = delivery.into_parts();
+            let mut answer = Answer::default();
+            match said {
+                Said::Single(responses) => answer.respond(responses),
+                Said::Batch(_) | Said::Closed => {
+                    answer.write("{");
+                    answer.write_fields(said, Id::CLOSED);
+                    answer.write("}");
+                }
+            }
+            deliver(answer, [receipt], connection)
         }
         Err(error) => error::said_no(error.name::<Id>(), None),
     }
 }
 
+/// An answer that becomes text only as it is written. A clone says the same.
+#[derive(Clone, Default)]
+pub(super) struct Answer {
+    parts: VecDeque<Part>,
+    /// Taken out of `parts`, but not handed on yet: from this offset on.
+    current: Option<(Arc<str>, usize)>,
+}
+
+#[derive(Clone)]
+enum Part {
+    Text(String),
+    /// Whether it is the first of them: no comma before it.
+    Responses(Responses, bool),
+}
+
+/// How much of an answer is made at a time.
+const CHUNK: usize = 32 * 1024;
+
+impl Answer {
+    /// Adds text.
+    pub(super) fn write(&mut self, text: &str) {
+        match self.parts.back_mut() {
+            Some(Part::Text(before)) => before.push_str(text),
+            _ => self.parts.push_back(Part::Text(text.to_owned())),
+        }
+    }
+
+    /// Adds responses, with commas in between.
+    fn respond(&mut self, responses: Responses) {
+        self.parts.push_back(Part::Responses(responses, true));
+    }
+
+    /// Adds the fields of an answer: `"responses":[…]`, or the error.
+    pub(super) fn write_fields(&mut self, said: Said, closed: ErrorName) {
+        match said {
+            Said::Batch(responses) | Said::Single(responses) => {
+                self.write("\"responses\":[");
+                self.respond(responses);
+                self.write("]");
+            }
+            Said::Closed => self.write(&format!("\"error\":\"{closed}\"")),
+        }
+    }
+
+    /// The next piece of text; `None` at the end.
+    fn next_text(&mut self) -> Option<Arc<str>> {
+        loop {
+            match self.parts.front_mut()? {
+                Part::Text(text) => {
+                    let text = std::mem::take(text).into();
+                    self.parts.pop_front();
+                    return Some(text);
+                }
+                Part::Responses(responses, first) => match responses.next() {
+                    Some(json) if *first => {
+                        *first = false;
+                        return Some(json);
+                    }
+                    Some(json) => {
+                        self.current = Some((json, 0));
+                        return Some(",".into());
+                    }
+                    None => {
+                        self.parts.pop_front();
+                    }
+                },
+            }
+        }
+    }
+
+    /// How long the rest of it is. It is made for that, and thrown away: old clients want to be told
+    /// the length, and keeping it would be what we must not do.
+    fn length(&self) -> u64 {
+        let mut rest = self.clone();
+        let chunks = std::iter::from_fn(|| Some(rest.next_chunk().len()));
+        chunks.take_while(|length| *length > 0).map(|length| length as u64).sum()
+    }
+
+    /// The next chunk, empty at the end.
+    fn next_chunk(&mut self) -> Vec<u8> {
+        let mut chunk = Vec::new();
+        while chunk.len() < CHUNK {
+            let (text, offset) = match self.current.take() {
+                Some(current) => current,
+                None => match self.next_text() {
+                    Some(text) if self.current.is_some() => {
+                        // A comma; what it stands before comes next.
+                        chunk.extend_from_slice(text.as_bytes());
+                        continue;
+                    }
+                    Some(text) => (text, 0),
+                    None => break,
+                },
+            };
+            let rest = &text.as_bytes()[offset..];
+            let taken = rest.len().min(CHUNK - chunk.len());
+            chunk.extend_from_slice(&rest[..taken]);
+            if taken < rest.len() {
+                self.current = Some((text, offset + taken));
+            }
+        }
+        chunk
+    }
+}
+
 /// An answer whose receipts are settled together, when it is written.
-pub(super) fn deliver<R>(json: String, receipts: R, connection: Connection) -> Response
+pub(super) fn deliver<R>(mut answer: Answer, receipts: R, connection: Connection) -> Response
 where
     R: IntoIterator<Item = Receipt> + Send + Unpin + 'static,
 {
     let outbox = connection.map(|Extension(outbox)| outbox);
-    let body = DeliveredBody { json: Some(json.into()), receipts: Some(receipts), outbox };
+    let next = answer.next_chunk();
+    // Most answers are so short that this was all of it.
+    let answer = (next.len() >= CHUNK).then_some(answer);
+    let left = next.len() as u64 + answer.as_ref().map_or(0, Answer::length);
+    let body = DeliveredBody { next: next.into(), answer, left, receipts: Some(receipts), outbox };
     let mut response = Response::new(Body::new(body));
     let json = HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
     response
 }
 
-/// A body of one piece. Dropped untaken, its answer was never sent.
+/// A body that is made as it is taken. Dropped before its end is taken, its answer was never sent.
 struct DeliveredBody<R> {
-    json: Option<Bytes>,
+    next: Bytes,
+    /// What comes after that; `None` if it is the end.
+    answer: Option<Answer>,
+    /// How long both are together.
+    left: u64,
     receipts: Option<R>,
     /// None in tests without a socket: there, taken is written.
     outbox: Option<Outbox>,
@@ -79,8 +203,15 @@ impl<R: IntoIterator<Item = Receipt> + Unpin> HttpBody for DeliveredBody<R> {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let json = self.json.take();
-        if json.is_some()
+        let after = self.answer.as_mut().map(Answer::next_chunk).unwrap_or_default();
+        if after.len() < CHUNK {
+            self.answer = None;
+        }
+        let now = std::mem::replace(&mut self.next, after.into());
+        if now.is_empty() {
+            return Poll::Ready(None);
+        }
+        if self.next.is_empty()
             && let Some(receipts) = self.receipts.take()
         {
             match &self.outbox {
@@ -88,14 +219,15 @@ impl<R: IntoIterator<Item = Receipt> + Unpin> HttpBody for DeliveredBody<R> {
                 None => receipts.into_iter().for_each(Receipt::commit),
             }
         }
-        Poll::Ready(json.map(|json| Ok(Frame::data(json))))
+        self.left = self.left.saturating_sub(now.len() as u64);
+        Poll::Ready(Some(Ok(Frame::data(now))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.json.is_none()
+        self.next.is_empty()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.json.as_ref().map_or(0, |json| json.len() as u64))
+        SizeHint::with_exact(self.left)
     }
 }

@@ -2,7 +2,6 @@
 //! too, and a browser has only a handful of connections.
 
 use std::collections::HashSet;
-use std::fmt::Write;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -10,7 +9,7 @@ use axum::response::Response;
 use engine::live::{self as live_log, LiveSource, PollError};
 use wire::{ErrorName, JobId, LiveId, LiveToken, SessionId, TaskId};
 
-use super::live::{Connection, deliver};
+use super::live::{Answer, Connection, deliver};
 use super::text::Text;
 use super::{AppState, error};
 
@@ -37,26 +36,25 @@ pub(super) async fn poll_many(
         return error::said_no(ErrorName::HttpRequestTimeout, None);
     };
 
-    let mut json = String::from("{\"live\":[");
+    let mut answer = Answer::default();
+    answer.write("{\"live\":[");
     let mut receipts = Vec::new();
-    let found = ids.iter().zip(answers).filter_map(|(id, answer)| Some((id, answer?)));
-    for (index, (id, answer)) in found.enumerate() {
+    let found = ids.iter().zip(answers).filter_map(|(id, found)| Some((id, found?)));
+    for (index, (id, found)) in found.enumerate() {
         let comma = if index > 0 { "," } else { "" };
-        // Writing into a string can't fail.
-        let _ = write!(json, "{comma}{{\"id\":\"{id}\",");
-        match answer {
+        answer.write(&format!("{comma}{{\"id\":\"{id}\","));
+        match found {
             Ok(delivery) => {
-                delivery.write_fields(id.closed(), &mut json);
-                receipts.push(delivery.into_receipt());
+                let (said, receipt) = delivery.into_parts();
+                answer.write_fields(said, id.closed());
+                receipts.push(receipt);
             }
-            Err(error) => {
-                let _ = write!(json, "\"error\":\"{}\"", name(error, *id));
-            }
+            Err(error) => answer.write(&format!("\"error\":\"{}\"", name(error, *id))),
         }
-        json.push('}');
+        answer.write("}");
     }
-    json.push_str("]}");
-    deliver(json, receipts, connection)
+    answer.write("]}");
+    deliver(answer, receipts, connection)
 }
 
 /// Each id once: a reader that calls twice at a time would be in its own way.

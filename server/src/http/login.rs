@@ -1,16 +1,43 @@
-//! `/login`: shows the access key once and gets a cookie for it.
+//! `/login`: an access key is shown once, and a login is got for it. `/logins`: who is logged in.
+//!
+//! ```text
+//!  /login (key) ─► cookie ─► /login/done ─ script ─► /login/secret ─► localStorage ─► /
+//! ```
+//!
+//! The cookie reads; to act, a page also shows the secret of its login. It is told once, to a script
+//! of this origin, and never stands in a cookie or in HTML.
 
-use axum::Form;
+use std::fmt::Write;
+use std::net::IpAddr;
+use std::time::Duration;
+
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Query, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{Html, IntoResponse, Redirect, Response};
-use serde::Deserialize;
+use axum::{Extension, Form, Json};
+use serde::{Deserialize, Serialize};
 
+use super::ask::escape;
 use super::{AppState, error};
+use crate::security::access::{Caller, Role};
+use crate::security::logins::{LoginInfo, Logins};
+use crate::security::peer::Peer;
 
 /// The path of the login.
 pub(super) const PATH: &str = "/login";
+/// Where the browser puts the secret of its login away.
+pub(super) const DONE: &str = "/login/done";
+/// Where that is told.
+pub(super) const SECRET: &str = "/login/secret";
+/// The page with all logins.
+pub(super) const LIST: &str = "/logins";
+/// Ends all logins.
+pub(super) const END_ALL: &str = "/logins/end";
+/// Ends the login of whoever calls it.
+pub(super) const LOGOUT: &str = "/logout";
+/// How pages call the secret in `localStorage`; the app has the same name.
+pub(super) const STORED_AS: &str = "portal-login";
 
 #[derive(Deserialize)]
 pub(super) struct Credentials {
@@ -26,14 +53,25 @@ pub(super) enum Hint {
     Wrong,
 }
 
+type From = Option<Extension<Peer>>;
+
+fn address(from: From) -> Option<IpAddr> {
+    from.map(|Extension(peer)| peer.address())
+}
+
 /// `GET /login?key=KEY`, the URL that the server printed; without a key, the form.
 pub(super) async fn by_url(
     State(state): State<AppState>,
+    from: From,
+    headers: HeaderMap,
     credentials: Result<Query<Credentials>, QueryRejection>,
 ) -> Response {
     match credentials {
-        Ok(Query(Credentials { key: Some(key) })) => log_in(&state, &key),
-        Ok(Query(Credentials { key: None })) => form(&state, Hint::First),
+        Ok(Query(Credentials { key: Some(key) })) => log_in(&state, &key, address(from), &headers),
+        Ok(Query(Credentials { key: None })) => match state.policy.access.logins.find(&headers) {
+            Some(_) => Redirect::to(LIST).into_response(),
+            None => form(&state, Hint::First),
+        },
         Err(rejection) => error::unreadable(rejection.status(), &rejection.body_text()),
     }
 }
@@ -41,29 +79,199 @@ pub(super) async fn by_url(
 /// `POST /login` from the form.
 pub(super) async fn by_form(
     State(state): State<AppState>,
+    from: From,
+    headers: HeaderMap,
     credentials: Result<Form<Credentials>, FormRejection>,
 ) -> Response {
     match credentials {
-        Ok(Form(credentials)) => log_in(&state, credentials.key.unwrap_or_default().trim()),
+        Ok(Form(credentials)) => {
+            let key = credentials.key.unwrap_or_default();
+            log_in(&state, key.trim(), address(from), &headers)
+        }
         Err(rejection) => error::unreadable(rejection.status(), &rejection.body_text()),
     }
 }
 
-fn log_in(state: &AppState, key: &str) -> Response {
-    let Some(own) = &state.policy.access_key else {
+fn log_in(state: &AppState, key: &str, from: Option<IpAddr>, headers: &HeaderMap) -> Response {
+    let access = &state.policy.access;
+    if !access.is_locked() {
         // Nothing to log in to.
         return Redirect::to("/").into_response();
-    };
-    if !own.opens_with(key) {
-        tracing::warn!("login with a wrong access key");
-        return form(state, Hint::Wrong);
     }
-    ([(header::SET_COOKIE, own.set_cookie())], Redirect::to("/")).into_response()
+    // Before the key is looked at: else one could go on trying.
+    if let Some(wait) = access.brake.wait(from) {
+        return error::too_many_wrong_keys(wait);
+    }
+    let Some(key) = access.find_key(key) else {
+        access.brake.failed(from);
+        return form(state, Hint::Wrong);
+    };
+    tracing::info!(key = key.name(), ?from, "logged in");
+    let cookie = access.logins.begin(key, from, headers);
+    ([(header::SET_COOKIE, cookie)], Redirect::to(DONE)).into_response()
+}
+
+/// `GET /login/done`: puts the secret of the login away and goes to the first page. It needs no
+/// cookie: who comes by a link from elsewhere has none on the way here.
+pub(super) async fn done(State(state): State<AppState>) -> Response {
+    let script = format!(
+        "try{{const answer=await fetch(\"{SECRET}\",{{method:\"POST\"}});\
+         if(answer.ok)localStorage.setItem(\"{STORED_AS}\",(await answer.json()).secret)}}\
+         finally{{location.replace(\"/\")}}"
+    );
+    let body = "<div class=\"card\"><h1>Copilot Portal</h1><p>Logging in…</p>\
+                <noscript><p>The portal needs scripts.</p></noscript></div>";
+    page(&state, StatusCode::OK, "Logging in", body, Some(&script))
+}
+
+#[derive(Serialize)]
+struct SecretReply {
+    secret: String,
+}
+
+/// `POST /login/secret`: the secret of the caller's login, the first time.
+pub(super) async fn secret(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    let logins = &state.policy.access.logins;
+    let secret = match logins.find(&headers) {
+        Some(Caller::Login(id, _)) => logins.tell_secret(id),
+        _ => None,
+    };
+    match secret {
+        Some(secret) => Json(SecretReply { secret }).into_response(),
+        None => error::no_secret(),
+    }
+}
+
+/// `POST /logout`: ends the caller's login.
+pub(super) async fn log_out(State(state): State<AppState>, headers: HeaderMap) -> Response {
+    let logins = &state.policy.access.logins;
+    if let Some(Caller::Login(id, _)) = logins.find(&headers) {
+        logins.end(id);
+    }
+    ([(header::SET_COOKIE, Logins::forget_cookie())], Redirect::to(PATH)).into_response()
+}
+
+/// `POST /logins/end`: ends all logins, the caller's as well. A stolen cookie could do that, too; it
+/// would end with the others.
+pub(super) async fn end_all(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+) -> Response {
+    if caller.rights().role != Role::Operator {
+        return error::role_not_allowed();
+    }
+    tracing::info!("all logins are ended");
+    state.policy.access.logins.end_all();
+    ([(header::SET_COOKIE, Logins::forget_cookie())], Redirect::to(PATH)).into_response()
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LoginsReply {
+    logins: Vec<LoginReply>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LoginReply {
+    id: String,
+    key: String,
+    age_seconds: u64,
+    idle_seconds: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<IpAddr>,
+    browser: String,
+    current: bool,
+}
+
+/// `GET /api/logins`: who is logged in. Others than operators see themselves only.
+pub(super) async fn list(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+) -> Response {
+    let logins = visible(&state, &caller).into_iter().map(|(login, current)| LoginReply {
+        id: login.id.to_string(),
+        key: login.key,
+        age_seconds: login.age.as_secs(),
+        idle_seconds: login.idle.as_secs(),
+        address: login.from,
+        browser: login.agent,
+        current,
+    });
+    Json(LoginsReply { logins: logins.collect() }).into_response()
+}
+
+/// The logins that a caller may see, and whether each is the caller's own.
+fn visible(state: &AppState, caller: &Caller) -> Vec<(LoginInfo, bool)> {
+    let own = match caller {
+        Caller::Login(id, _) => Some(*id),
+        Caller::Anyone | Caller::Bearer(_) => None,
+    };
+    let all = caller.rights().role == Role::Operator;
+    let logins = state.policy.access.logins.list().into_iter();
+    logins
+        .map(|login| (login.id == own.unwrap_or_default(), login))
+        .filter(|(current, _)| all || *current)
+        .map(|(current, login)| (login, current))
+        .collect()
+}
+
+/// `GET /logins`: the same for people.
+pub(super) async fn list_page(
+    State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
+) -> Response {
+    let mut rows = String::new();
+    for (login, current) in visible(&state, &caller) {
+        let from = login.from.map(|from| from.to_string()).unwrap_or_default();
+        let mark = if current { " (this browser)" } else { "" };
+        // Writing into a string can't fail.
+        let _ = write!(
+            rows,
+            "<tr><td>{}{mark}</td><td>{}</td><td>{}</td><td>{} ago</td><td>{} ago</td></tr>",
+            escape(&login.key),
+            escape(&from),
+            escape(&login.agent),
+            in_words(login.age),
+            in_words(login.idle),
+        );
+    }
+    let table = if rows.is_empty() {
+        "<p>Nobody is logged in.</p>".to_owned()
+    } else {
+        format!(
+            "<table><thead><tr><th>Key</th><th>Address</th><th>Browser</th><th>Since</th>\
+             <th>Last used</th></tr></thead><tbody>{rows}</tbody></table>"
+        )
+    };
+    let end_all = if caller.rights().role == Role::Operator {
+        format!(
+            "<form method=\"post\" action=\"{END_ALL}\">\
+             <button class=\"button danger\">End all logins</button></form>"
+        )
+    } else {
+        String::new()
+    };
+    let body = format!(
+        "<div class=\"card\"><h1>Logins</h1>{table}<div class=\"button-row\">\
+         <form method=\"post\" action=\"{LOGOUT}\"><button class=\"button\">Log out</button></form>\
+         {end_all}<a class=\"button\" href=\"/\">Back</a></div></div>"
+    );
+    page(&state, StatusCode::OK, "Logins", &body, None)
+}
+
+/// A time, roughly.
+fn in_words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 60..3600 => format!("{} min", seconds / 60),
+        seconds @ 3600..172_800 => format!("{} h", seconds / 3600),
+        seconds => format!("{} days", seconds / 86_400),
+    }
 }
 
 /// A plain form without scripts, status 401.
 pub(super) fn form(state: &AppState, hint: Hint) -> Response {
-    let css = &state.site.assets().css;
     let hint = match hint {
         Hint::First => {
             "<p>Open the login URL that the server printed, or enter its access key.</p>"
@@ -72,22 +280,46 @@ pub(super) fn form(state: &AppState, hint: Hint) -> Response {
             "<p class=\"failure\" role=\"alert\">This is not the access key of this server.</p>"
         }
     };
-    let page = format!(
-        "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>Log in · Copilot Portal</title><link rel=\"icon\" href=\"/favicon.svg\">\
-         <link rel=\"stylesheet\" href=\"{css}\"></head><body>\
-         <main class=\"site-main\"><form class=\"card\" method=\"post\" action=\"{PATH}\">\
+    let body = format!(
+        "<form class=\"card\" method=\"post\" action=\"{PATH}\">\
          <h1>Copilot Portal</h1>{hint}\
          <input name=\"user\" value=\"portal\" autocomplete=\"username\" hidden>\
          <label class=\"field\" for=\"key\"><span class=\"field-label\">Access key</span>\
          <input id=\"key\" name=\"key\" type=\"password\" required autofocus \
          autocomplete=\"current-password\"></label>\
-         <div class=\"button-row\"><button class=\"button primary\">Log in</button></div>\
-         </form></main></body></html>"
+         <div class=\"button-row\"><button class=\"button primary\">Log in</button></div></form>"
     );
-    let policy = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
-                  base-uri 'none'; frame-ancestors 'none'";
-    let headers = [(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy))];
-    (StatusCode::UNAUTHORIZED, headers, Html(page)).into_response()
+    page(state, StatusCode::UNAUTHORIZED, "Log in", &body, None)
+}
+
+/// A small page that is not part of the app, with at most one script.
+pub(super) fn page(
+    state: &AppState,
+    status: StatusCode,
+    title: &str,
+    body: &str,
+    script: Option<&str>,
+) -> Response {
+    let css = &state.site.assets().css;
+    let nonce = uuid::Uuid::new_v4().simple().to_string();
+    let (script, allowed) = match script {
+        Some(script) => (
+            format!("<script type=\"module\" nonce=\"{nonce}\">{script}</script>"),
+            format!("script-src 'nonce-{nonce}'; connect-src 'self'; "),
+        ),
+        None => (String::new(), String::new()),
+    };
+    let page = format!(
+        "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <title>{title} · Copilot Portal</title><link rel=\"icon\" href=\"/favicon.svg\">\
+         <link rel=\"stylesheet\" href=\"{css}\"></head><body>\
+         <main class=\"site-main\">{body}</main>{script}</body></html>"
+    );
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; img-src 'self'; {allowed}form-action 'self'; \
+         base-uri 'none'; frame-ancestors 'none'"
+    );
+    let policy = HeaderValue::from_str(&policy).expect("a policy is plain ASCII");
+    (status, [(header::CONTENT_SECURITY_POLICY, policy)], Html(page)).into_response()
 }

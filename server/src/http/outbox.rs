@@ -14,9 +14,11 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use engine::live::Receipt;
 use hyper::rt::{Read, ReadBufCursor, Write};
+use tokio::time::{Sleep, sleep};
 
 /// The answers of one connection that hyper has taken, but perhaps not written. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -41,15 +43,36 @@ impl Outbox {
     }
 }
 
-/// A connection that tells its outbox when everything is written.
+/// How long a client may take nothing of what is written to it.
+const WRITE_DEADLINE: Duration = Duration::from_secs(30);
+
+/// A connection that tells its outbox when everything is written, and breaks when its client does not
+/// read: what waits for it would be held for ever.
 pub(super) struct Watched<S> {
     stream: S,
     outbox: Outbox,
+    /// Runs while the socket takes nothing.
+    stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Watched<S> {
     pub(super) fn new(stream: S, outbox: Outbox) -> Self {
-        Self { stream, outbox }
+        Self { stream, outbox, stalled: None }
+    }
+
+    /// Watches the outcome of a write.
+    fn watch(
+        &mut self,
+        written: Poll<io::Result<usize>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        if written.is_ready() {
+            self.stalled = None;
+            return written;
+        }
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(WRITE_DEADLINE)));
+        ready!(stalled.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -69,7 +92,8 @@ impl<S: Write + Unpin> Write for Watched<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.watch(written, context)
     }
 
     /// Hyper calls it after the socket has taken everything in hyper's buffer.
@@ -92,6 +116,41 @@ impl<S: Write + Unpin> Write for Watched<S> {
         context: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.watch(written, context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+
+    use hyper_util::rt::TokioIo;
+    use tokio::io::AsyncReadExt;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    async fn write(stream: &mut Watched<TokioIo<tokio::io::DuplexStream>>) -> io::Result<usize> {
+        poll_fn(|context| Pin::new(&mut *stream).poll_write(context, &[0; 16])).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_is_let_go() {
+        let (ours, mut theirs) = tokio::io::duplex(16);
+        let mut stream = Watched::new(TokioIo::new(ours), Outbox::default());
+        assert_eq!(write(&mut stream).await.expect("room"), 16);
+
+        let begun = Instant::now();
+        let read = async {
+            tokio::time::sleep(WRITE_DEADLINE / 2).await;
+            theirs.read_exact(&mut [0; 16]).await.expect("what was written");
+        };
+        let (written, ()) = tokio::join!(write(&mut stream), read);
+        assert_eq!(written.expect("room again"), 16, "slow is not stalled");
+
+        let error = write(&mut stream).await.expect_err("nobody reads");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(begun.elapsed().as_secs(), (WRITE_DEADLINE * 3 / 2).as_secs());
     }
 }

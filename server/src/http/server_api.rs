@@ -23,6 +23,8 @@ pub(super) fn config_reply(state: &AppState) -> ConfigReply {
         repo_root: state.repo_root.display().to_string(),
         version: env!("CARGO_PKG_VERSION").into(),
         permissions: state.sessions.default_permissions(),
+        locked: state.policy.access.is_locked(),
+        notices: state.notices.all(),
     }
 }
 

@@ -11,7 +11,7 @@ use wire::{
 };
 
 use super::live::{self, Connection};
-use super::text::Text;
+use super::text::{Prompt, Text};
 use super::{AppState, error};
 
 /// `copilot/models`
@@ -44,7 +44,7 @@ pub(super) async fn start_session(
 ) -> Response {
     match state.sessions.start(&model, &working_directory).await {
         Ok(session_id) => Json(SessionStarted { session_id }).into_response(),
-        Err(error) => error::said_no(error.name(), Some(error.to_string())),
+        Err(error) => error::said_no(error.name(), Some(&error.to_string())),
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) async fn start_session(
 pub(super) async fn query_session(
     State(state): State<AppState>,
     Path(id): Path<String>,
-    Text(prompt): Text,
+    Prompt(prompt): Prompt,
 ) -> Response {
     done(session_id(&id).and_then(|id| state.sessions.query(id, prompt)))
 }
@@ -76,7 +76,7 @@ pub(super) async fn answer_permission(
         Err(error) => return error::said_no(error.name(), None),
     };
     let Ok(decision) = decision.trim().parse::<PermissionDecision>() else {
-        let message = "the body must be approve, approve-always or deny".to_owned();
+        let message = "the body must be approve, approve-always or deny";
         return error::said_no(ErrorName::InvalidPermissionDecision, Some(message));
     };
     // An id that can't be one names no question.
@@ -91,7 +91,7 @@ pub(super) async fn set_permissions(
     Text(mode): Text,
 ) -> Response {
     let Ok(mode) = mode.trim().parse::<PermissionMode>() else {
-        let message = "the body must be approve-all, ask or deny".to_owned();
+        let message = "the body must be approve-all, ask or deny";
         return error::said_no(ErrorName::InvalidPermissionMode, Some(message));
     };
     done(session_id(&id).and_then(|id| state.sessions.set_permissions(id, mode)))

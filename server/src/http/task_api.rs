@@ -9,7 +9,7 @@ use wire::{StopReply, TaskStarted, Tasks};
 
 use super::entry_api::Installed;
 use super::live::{self, Connection};
-use super::text::Text;
+use super::text::Prompt;
 use super::{AppState, error};
 
 /// `copilot/task`
@@ -22,7 +22,7 @@ pub(super) async fn start_task(
     State(state): State<AppState>,
     Installed(entry): Installed,
     Path((name, session)): Path<(String, String)>,
-    Text(user_input): Text,
+    Prompt(user_input): Prompt,
 ) -> Response {
     let session = session.parse().map_err(|_| TaskError::SessionNotFound);
     let started =
@@ -34,11 +34,7 @@ pub(super) async fn start_task(
 }
 
 /// `copilot/task/{id}/stop`
-pub(super) async fn stop_task(
-    State(state): State<AppState>,
-    _: Installed,
-    Path(id): Path<String>,
-) -> Response {
+pub(super) async fn stop_task(State(state): State<AppState>, Path(id): Path<String>) -> Response {
     let stopped = match id.parse() {
         Ok(id) => state.tasks.stop(id).await,
         Err(_) => Err(TaskError::TaskNotFound),
@@ -52,7 +48,6 @@ pub(super) async fn stop_task(
 /// `copilot/task/{id}/live`: one response a call
 pub(super) async fn poll_task(
     State(state): State<AppState>,
-    _: Installed,
     Path(id): Path<String>,
     connection: Connection,
 ) -> Response {
@@ -63,7 +58,6 @@ pub(super) async fn poll_task(
 /// `copilot/task/{id}/live/{token}`: everything new
 pub(super) async fn poll_task_as(
     State(state): State<AppState>,
-    _: Installed,
     Path((id, token)): Path<(String, String)>,
     connection: Connection,
 ) -> Response {

@@ -4,6 +4,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use axum::response::Response;
+use hyper::body::Body as _;
 
 use super::error;
 
@@ -20,5 +21,28 @@ impl<S: Send + Sync> FromRequest<S> for Text {
         String::from_utf8(bytes.into())
             .map(Self)
             .map_err(|_| error::unreadable(StatusCode::BAD_REQUEST, "the body is not UTF-8"))
+    }
+}
+
+/// What a model is to read, at most. Far more than any model takes, and far less than the cap of
+/// bodies: a prompt stays in the history of its session.
+pub(super) const LARGEST_PROMPT: usize = 1024 * 1024;
+
+/// A body for a model: text of a bounded length.
+pub(super) struct Prompt(pub(super) String);
+
+impl<S: Send + Sync> FromRequest<S> for Prompt {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
+        let declared = request.body().size_hint().lower();
+        if usize::try_from(declared).is_ok_and(|length| length > LARGEST_PROMPT) {
+            return Err(error::prompt_too_large(LARGEST_PROMPT));
+        }
+        let Text(text) = Text::from_request(request, state).await?;
+        if text.len() > LARGEST_PROMPT {
+            return Err(error::prompt_too_large(LARGEST_PROMPT));
+        }
+        Ok(Self(text))
     }
 }

@@ -1,59 +1,89 @@
-//! The access key, and the cookie that stands for it in a browser.
+//! Access keys, and what their holders may do.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use axum::http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::text;
-use crate::hex::hex;
+use super::brake::Brake;
+use super::logins::{LoginId, Logins};
+use super::{Deed, text};
 
-const COOKIE: &str = "copilot-portal-access";
+/// What a key opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Everything.
+    Operator,
+    /// Only reads.
+    Viewer,
+}
 
-/// The key that callers must show. Never printed by `{:?}`.
+/// What somebody may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rights {
+    /// What the key opens.
+    pub role: Role,
+    /// Whether its holder may answer the questions of agents. Programs with a viewer's key may be
+    /// allowed to; those with an operator's may be kept from it.
+    pub may_answer: bool,
+}
+
+impl Rights {
+    /// Of the person who runs the server.
+    pub const OPERATOR: Self = Self { role: Role::Operator, may_answer: true };
+
+    /// True if the deed is allowed.
+    pub fn allow(self, deed: Deed) -> bool {
+        let acts = self.role == Role::Operator;
+        match deed {
+            Deed::Read => true,
+            Deed::Act => acts,
+            Deed::Answer => self.may_answer,
+            // Who may not answer must not have others answer more freely either.
+            Deed::Govern => acts && self.may_answer,
+        }
+    }
+}
+
+/// A key that callers may show. Never printed by `{:?}`.
 #[derive(Clone)]
 pub struct AccessKey {
+    name: String,
+    rights: Rights,
     key: String,
-    /// What browsers keep: derived from the key, so that a leaked cookie does not tell it.
-    cookie: String,
 }
 
 impl AccessKey {
-    /// A key that the operator chose.
+    /// The operator's key.
     pub fn new(key: &str) -> Self {
-        let mut hash = Sha256::new();
-        hash.update(b"copilot-portal cookie\0");
-        hash.update(key.as_bytes());
-        let cookie = hex(&hash.finalize());
-        Self { key: key.to_owned(), cookie }
+        Self { name: "operator".into(), rights: Rights::OPERATOR, key: key.to_owned() }
+    }
+
+    /// A key with a name, by which lists and logs call it.
+    pub fn named(name: &str, rights: Rights, key: &str) -> Self {
+        Self { name: name.to_owned(), rights, key: key.to_owned() }
     }
 
     /// A key of 244 random bits.
     pub fn generate() -> Self {
-        let key = [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()];
-        Self::new(&key.map(|part| part.simple().to_string()).concat())
+        Self::new(&random())
+    }
+
+    /// What lists and logs call it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its holder may do.
+    pub fn rights(&self) -> Rights {
+        self.rights
     }
 
     /// True if `key` is this key. Takes the same time wherever the two differ.
     pub fn opens_with(&self, key: &str) -> bool {
         equal(&self.key, key)
-    }
-
-    /// True if a request with these headers shows the key or the cookie.
-    pub fn admits(&self, headers: &HeaderMap) -> bool {
-        let bearer = text(headers, &header::AUTHORIZATION)
-            .and_then(|value| value.split_once(' '))
-            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-            .map(|(_, key)| key.trim());
-        bearer.is_some_and(|key| self.opens_with(key))
-            || cookies(headers).any(|cookie| equal(&self.cookie, cookie))
-    }
-
-    /// The `Set-Cookie` value that lets a browser in. `Strict` keeps other sites from using it,
-    /// `HttpOnly` keeps scripts from reading it.
-    pub fn set_cookie(&self) -> String {
-        format!("{COOKIE}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000", self.cookie)
     }
 
     /// The path of the login URL. The one place where the key is shown, on the operator's own
@@ -65,22 +95,87 @@ impl AccessKey {
 
 impl fmt::Debug for AccessKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("AccessKey(…)")
+        write!(f, "AccessKey({}, …)", self.name)
     }
 }
 
-fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    headers
-        .get_all(header::COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
-        .filter_map(|(name, value)| (name == COOKIE).then_some(value))
+/// Who calls, as far as the key tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// No key is asked for.
+    Anyone,
+    /// Has shown a key in `Authorization`, which no browser adds by itself.
+    Bearer(Rights),
+    /// A browser that has logged in. Its cookie reaches every port of the host.
+    Login(LoginId, Rights),
+}
+
+impl Caller {
+    /// What the caller may do.
+    pub fn rights(&self) -> Rights {
+        match self {
+            Self::Anyone => Rights::OPERATOR,
+            Self::Bearer(rights) | Self::Login(_, rights) => *rights,
+        }
+    }
+}
+
+/// Who gets in: the keys, those who have logged in by them, and those who keep trying.
+#[derive(Debug, Default)]
+pub struct Access {
+    keys: Vec<AccessKey>,
+    /// Who has logged in.
+    pub logins: Logins,
+    /// Who has failed to.
+    pub brake: Brake,
+}
+
+impl Access {
+    /// Lets in whoever has one of these keys; without any, everybody.
+    pub fn new(keys: impl IntoIterator<Item = AccessKey>) -> Self {
+        Self { keys: keys.into_iter().collect(), ..Self::default() }
+    }
+
+    /// True if there is a key.
+    pub fn is_locked(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// The key that this is. Always compares with all of them.
+    pub fn find_key(&self, key: &str) -> Option<&AccessKey> {
+        self.keys
+            .iter()
+            .fold(None, |found, own| if own.opens_with(key) { Some(own) } else { found })
+    }
+
+    /// Who calls with these headers; `None` for a stranger.
+    pub fn recognise(&self, headers: &HeaderMap, from: Option<IpAddr>) -> Option<Caller> {
+        if !self.is_locked() {
+            return Some(Caller::Anyone);
+        }
+        if headers.contains_key(header::AUTHORIZATION) {
+            let key = bearer(headers).and_then(|key| self.find_key(key));
+            if key.is_none() {
+                self.brake.failed(from);
+            }
+            return key.map(|key| Caller::Bearer(key.rights));
+        }
+        self.logins.find(headers)
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, key) = text(headers, &header::AUTHORIZATION)?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+}
+
+/// 244 random bits.
+pub(super) fn random() -> String {
+    [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|part| part.simple().to_string()).concat()
 }
 
 /// Compares hashes in constant time, so that neither content nor length leaks.
-fn equal(a: &str, b: &str) -> bool {
+pub(super) fn equal(a: &str, b: &str) -> bool {
     Sha256::digest(a).ct_eq(&Sha256::digest(b)).into()
 }
 
@@ -90,36 +185,53 @@ mod tests {
 
     const KEY: &str = "correct-horse-battery";
 
-    fn admits(name: header::HeaderName, value: &str) -> bool {
-        let headers = [(name, value.parse().expect("a header value"))].into_iter().collect();
-        AccessKey::new(KEY).admits(&headers)
+    fn caller(value: &str) -> Option<Caller> {
+        let viewer = Rights { role: Role::Viewer, may_answer: false };
+        let access = Access::new([
+            AccessKey::new(KEY),
+            AccessKey::named("screen", viewer, "wall-screen-battery"),
+        ]);
+        let headers = [(header::AUTHORIZATION, value.parse().expect("a header value"))];
+        access.recognise(&headers.into_iter().collect(), None)
     }
 
     #[test]
-    fn the_key_and_its_cookie_are_admitted() {
-        assert!(admits(header::AUTHORIZATION, "Bearer correct-horse-battery"));
-        assert!(admits(header::AUTHORIZATION, "bearer correct-horse-battery"));
-        let cookie = AccessKey::new(KEY).set_cookie();
-        let pair = cookie.split(';').next().expect("name and value");
-        assert!(admits(header::COOKIE, pair));
-        assert!(admits(header::COOKIE, &format!("other=1; {pair}")));
+    fn a_key_brings_its_rights() {
+        let operator = Some(Caller::Bearer(Rights::OPERATOR));
+        assert_eq!(caller("Bearer correct-horse-battery"), operator);
+        assert_eq!(caller("bearer correct-horse-battery"), operator);
+        let viewer = Rights { role: Role::Viewer, may_answer: false };
+        assert_eq!(caller("Bearer wall-screen-battery"), Some(Caller::Bearer(viewer)));
     }
 
     #[test]
-    fn anything_else_is_not() {
-        assert!(!AccessKey::new(KEY).admits(&HeaderMap::new()));
-        assert!(!admits(header::AUTHORIZATION, "Bearer correct-horse-batter"));
-        assert!(!admits(header::AUTHORIZATION, "Basic correct-horse-battery"));
-        assert!(!admits(header::AUTHORIZATION, "correct-horse-battery"));
-        assert!(!admits(header::COOKIE, &format!("{COOKIE}={KEY}")));
-        assert!(!admits(header::COOKIE, &format!("{COOKIE}=")));
+    fn anything_else_is_a_stranger() {
+        assert_eq!(Access::new([AccessKey::new(KEY)]).recognise(&HeaderMap::new(), None), None);
+        for value in ["Bearer correct-horse-batter", "Basic correct-horse-battery", KEY, "Bearer "]
+        {
+            assert_eq!(caller(value), None, "{value}");
+        }
+        let everybody = Access::default().recognise(&HeaderMap::new(), None);
+        assert_eq!(everybody, Some(Caller::Anyone));
     }
 
     #[test]
-    fn the_key_is_neither_in_the_cookie_nor_in_debug_output() {
-        let key = AccessKey::new(KEY);
-        assert!(!key.set_cookie().contains(KEY));
-        assert!(!format!("{key:?}").contains(KEY));
+    fn rights_go_by_role_and_by_the_leave_to_answer() {
+        let all = [Deed::Read, Deed::Act, Deed::Answer, Deed::Govern];
+        for (role, may_answer, allowed) in [
+            (Role::Operator, true, [true, true, true, true]),
+            (Role::Operator, false, [true, true, false, false]),
+            (Role::Viewer, true, [true, false, true, false]),
+            (Role::Viewer, false, [true, false, false, false]),
+        ] {
+            let rights = Rights { role, may_answer };
+            assert_eq!(all.map(|deed| rights.allow(deed)), allowed, "{rights:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_not_in_debug_output() {
+        assert!(!format!("{:?}", AccessKey::new(KEY)).contains(KEY));
     }
 
     #[test]

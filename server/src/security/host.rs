@@ -43,13 +43,25 @@ impl OwnNames {
 
     fn is_own(&self, host: &str) -> bool {
         let Some(name) = without_port(host) else { return false };
-        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name);
-        if let Ok(address) = bare.parse::<IpAddr>() {
+        if let Ok(address) = bare(name).parse::<IpAddr>() {
             return self.any_address || address.is_loopback();
         }
         name.eq_ignore_ascii_case("localhost")
             || self.names.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
+}
+
+/// True if `host`, the value of a `Host` header, names this machine and nothing but it.
+pub fn is_loopback(host: &str) -> bool {
+    without_port(host).is_some_and(|name| {
+        name.eq_ignore_ascii_case("localhost")
+            || bare(name).parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    })
+}
+
+/// An IPv6 address without its brackets.
+fn bare(name: &str) -> &str {
+    name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name)
 }
 
 /// The name of `name:port`, `[v6]:port` or `name`; `None` if the port is not a number.

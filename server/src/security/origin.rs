@@ -5,9 +5,9 @@ use axum::http::{HeaderMap, HeaderName, Method, Uri, header};
 
 use super::{Audience, Refusal, text};
 
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
-const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
+pub(super) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+pub(super) const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+pub(super) const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
 /// Refuses a request from another site than `host`, unless it is a person following a link to a
 /// page.
@@ -17,7 +17,8 @@ pub fn check(
     host: &str,
     audience: Audience,
 ) -> Result<(), Refusal> {
-    if audience != Audience::Api && follows_link(method, headers) {
+    let for_programs = matches!(audience, Audience::Api | Audience::Act);
+    if !for_programs && follows_link(method, headers) {
         return Ok(());
     }
     if let Some(origin) = headers.get(header::ORIGIN) {
@@ -28,7 +29,8 @@ pub fn check(
     }
     if let Some(site) = headers.get(&SEC_FETCH_SITE) {
         let site = site.to_str().unwrap_or("(not text)");
-        // Our pages call the API, they never go there: this is a link in what a model wrote.
+        // Our pages call the API, they never go there: this is a link in what a model wrote. What
+        // acts asks first, and its question is a form that does go there.
         if audience == Audience::Api && site != "none" && is_navigation(headers) {
             return Err(Refusal::CrossSite("a link must not call the API".into()));
         }
@@ -36,7 +38,7 @@ pub fn check(
         if site != "same-origin" && site != "none" {
             return Err(Refusal::CrossSite(format!("Sec-Fetch-Site `{site}`")));
         }
-    } else if audience == Audience::Api
+    } else if for_programs
         && !headers.contains_key(header::ORIGIN)
         && let Some(referer) = headers.get(header::REFERER)
     {
@@ -56,7 +58,8 @@ fn follows_link(method: &Method, headers: &HeaderMap) -> bool {
         && text(headers, &SEC_FETCH_DEST) == Some("document")
 }
 
-fn is_navigation(headers: &HeaderMap) -> bool {
+/// A browser goes there, as opposed to what a page does meanwhile.
+pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
     text(headers, &SEC_FETCH_MODE) == Some("navigate")
 }
 
@@ -98,6 +101,7 @@ mod tests {
             assert!(passes(Audience::Api, &Method::GET, headers), "{headers:?}");
             assert!(passes(Audience::Api, &Method::POST, headers), "{headers:?}");
             assert!(passes(Audience::Page, &Method::GET, headers), "{headers:?}");
+            assert!(passes(Audience::Act, &Method::POST, headers), "{headers:?}");
         }
     }
 
@@ -123,6 +127,8 @@ mod tests {
         ] {
             assert!(!passes(Audience::Api, &Method::GET, headers), "{headers:?}");
             assert!(!passes(Audience::Page, &Method::GET, headers), "{headers:?}");
+            assert!(!passes(Audience::Act, &Method::GET, headers), "{headers:?}");
+            assert!(!passes(Audience::Act, &Method::POST, headers), "{headers:?}");
         }
         assert!(!passes(Audience::Api, &Method::GET, &[("referer", "http://evil.example/")]));
     }
@@ -148,5 +154,17 @@ mod tests {
         ];
         assert!(!passes(Audience::Api, &Method::GET, link));
         assert!(passes(Audience::Page, &Method::GET, link));
+    }
+
+    #[test]
+    fn the_form_that_asks_posts_from_our_own_page_only() {
+        let form = |site, origin| {
+            [("sec-fetch-site", site), ("sec-fetch-mode", "navigate"), ("origin", origin)]
+        };
+        let own = form("same-origin", "http://localhost:8888");
+        assert!(passes(Audience::Act, &Method::POST, &own));
+        assert!(!passes(Audience::Api, &Method::POST, &own));
+        let foreign = form("cross-site", "http://evil.example");
+        assert!(!passes(Audience::Act, &Method::POST, &foreign));
     }
 }

@@ -51,11 +51,18 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
     view! {
         {move || match left.get() {
             Some(Left::Closed) => {
-                view! { <Note title="Session closed" text="The session has ended. You can close this window." /> }
+                view! {
+                    <div id="session-ui" hidden></div>
+                    <Note
+                        title="Session closed"
+                        text="The session has ended. You can close this window."
+                    />
+                }
                     .erase()
             }
             Some(Left::ServerStopped) => {
                 view! {
+                    <div id="session-ui" hidden></div>
                     <Note
                         title="Server stopped"
                         text="The server has been stopped. Start it again to go on."
@@ -64,15 +71,14 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
                     .erase()
             }
             None => {
-                let responses = view! { <SessionResponses feed=feed /> }.erase();
+                let responses = view! { <SessionResponses feed=feed id="session-part" /> }.erase();
                 let request = view! { <Request id=id task=task feed=feed left=left /> }.erase();
                 view! {
                     <Title text=move || mark_title("Session", feed.waiting.get() > 0) />
                     <div id="session-ui">
-                        <div id="session-part">
-                            <ConnectionBanner feed=feed />
-                            {responses}
-                        </div>
+                        <h1 class="visually-hidden">"Session"</h1>
+                        <ConnectionBanner feed=feed />
+                        {responses}
                         <ResizeBar
                             axis=Axis::Vertical
                             target=request_part

@@ -15,6 +15,7 @@ use crate::api::{self, ApiError};
 use crate::components::permission_select::PermissionSelect;
 use crate::config;
 use crate::erase::Erase;
+use crate::explain::Known;
 use crate::load::{Load, Loader};
 use crate::pages::jobs::{jobs_url, tracking_url};
 
@@ -66,10 +67,12 @@ pub(super) fn Setup() -> impl IntoView {
         spawn_local(async move {
             let chosen = model.get_untracked();
             let mode = Some(permissions.get_untracked()).filter(|mode| *mode != usual_permissions);
-            match start_session(&chosen, &folder.get_untracked(), mode).await {
+            let place = folder.get_untracked();
+            match start_session(&chosen, &place, mode).await {
                 Ok(id) => navigate(&session_url(id), leptos_router::NavigateOptions::default()),
                 Err(error) => {
-                    failure.set(Some((field_at_fault(&error), error.to_string())));
+                    let known = Known::of_start(Some(&chosen), &place);
+                    failure.set(Some((field_at_fault(&error), error.explain(known))));
                     starting.set(false);
                 }
             }
@@ -350,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_refusal_is_shown_at_the_field_at_fault() {
-        let refused = |name| ApiError::Domain { name, message: None };
+        let refused = |name| ApiError::from(name);
         assert_eq!(field_at_fault(&refused(ErrorName::ModelIdNotFound)), Field::Model);
         assert_eq!(field_at_fault(&refused(ErrorName::WorkingDirectoryNotExists)), Field::Folder);
         assert_eq!(field_at_fault(&refused(ErrorName::TooManySessions)), Field::Form);

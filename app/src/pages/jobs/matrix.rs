@@ -37,12 +37,12 @@ pub(super) fn Matrix(draft: Draft, stopped: RwSignal<bool>) -> impl IntoView {
             <table id="matrix-table">
                 <thead>
                     <tr>
-                        <th class="matrix-title" scope="colgroup" colspan=columns>
+                        <td class="matrix-head" colspan=columns>
                             <div class="matrix-title-row">
-                                "Available Jobs"
+                                <h1 class="matrix-title">"Available Jobs"</h1>
                                 <StopServer own=None on_stopped=on_stopped failure=failure />
                             </div>
-                        </th>
+                        </td>
                     </tr>
                 </thead>
                 <tbody>{move || rows(draft, &grid())}</tbody>

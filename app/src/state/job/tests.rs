@@ -438,6 +438,7 @@ fn usage_and_questions_are_added_up_over_sessions_and_runs() {
             path: None,
             detail: None,
             diff: None,
+            each_time: false,
         };
         R::PermissionRequest(wire::PendingPermission { id: question, request })
     };

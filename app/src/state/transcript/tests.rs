@@ -115,6 +115,28 @@ fn tools_show_arguments_output_and_what_came_of_them() {
 }
 
 #[test]
+fn how_a_tool_ended_is_said_in_a_word() {
+    for (code, word) in [
+        (None, "failed"),
+        (Some("notFound"), "failed"),
+        (Some("denied"), "denied"),
+        (Some("rejected"), "denied"),
+    ] {
+        let mut transcript: Transcript<Cell> = Transcript::default();
+        let error = ToolError { message: text("no"), code: code.map(text) };
+        let end = SessionResponse::EndToolExecution {
+            tool_call_id: text("1"),
+            result: None,
+            error: Some(error),
+        };
+        transcript.apply(0, end);
+        let (_, block) = &transcript.blocks()[0];
+        assert_eq!(block.borrow().verdict(), Some(word), "{code:?}");
+    }
+    assert_eq!(Block::complete(None, text("ok")).verdict(), None);
+}
+
+#[test]
 fn an_end_without_a_start_still_shows() {
     let mut transcript: Transcript<Cell> = Transcript::default();
     let end = SessionResponse::EndMessage { message_id: text("m"), complete_content: text("x") };
@@ -264,6 +286,7 @@ fn ask(number: u32) -> SessionResponse {
             path: Some(text("a.txt")),
             detail: Some(text("hi")),
             diff: None,
+            each_time: false,
         },
     })
 }

@@ -63,7 +63,15 @@ fn number(work: &mut Work, next: &mut u32) {
 fn chart_of(mut work: Work) -> (Chart, u32) {
     let mut count = 0;
     number(&mut work, &mut count);
-    (Chart::of(&Job { require_user_input: false, permissions: None, work }), count)
+    (
+        Chart::of(&Job {
+            require_user_input: false,
+            permissions: None,
+            approve_files: Vec::new(),
+            work,
+        }),
+        count,
+    )
 }
 
 /// A node as a line: its id, its hint, its label, its ways out.

@@ -1,6 +1,7 @@
 #![doc = include_str!("simulated.md")]
 
 mod instructions;
+mod plan;
 mod script;
 mod texts;
 mod turn;
@@ -17,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use wire::ModelInfo;
 
 use super::{AgentBackend, AgentError, AgentEvent, AgentSession, AgentSettings};
+use plan::Plan;
 use script::Script;
 use turn::Turn;
 
@@ -120,6 +122,7 @@ impl AgentBackend for Simulated {
             settings,
             turns: AtomicU32::new(0),
             script: Mutex::default(),
+            plan: Mutex::default(),
         }))
     }
 
@@ -134,6 +137,8 @@ struct SimulatedSession {
     reasons: bool,
     turns: AtomicU32,
     script: Mutex<Script>,
+    /// What it does as the agent of the bridge.
+    plan: Mutex<Option<Plan>>,
 }
 
 #[async_trait]
@@ -143,10 +148,14 @@ impl AgentSession for SimulatedSession {
         let turn_id = format!("turn-{number}");
         let events = &self.settings.events;
         events.emit(AgentEvent::TurnStart { turn_id: turn_id.clone() });
-        let prompt = self.script.lock().follow(prompt, |prompt| self.has_instructions(prompt));
         let turn = Turn::new(&self.settings, &self.pace, number);
         // Aborting drops the turn where it stands: it holds nothing that must be given back.
-        let ended = abort.run_until_cancelled(turn.run(&prompt, self.reasons)).await;
+        let ended = if self.has_plan(prompt) {
+            abort.run_until_cancelled(turn.pursue(&self.plan, self.reasons)).await
+        } else {
+            let prompt = self.script.lock().follow(prompt, |prompt| self.has_instructions(prompt));
+            abort.run_until_cancelled(turn.run(&prompt, self.reasons)).await
+        };
         match ended {
             Some(Err(crash @ AgentError::Crashed(_))) => return Err(crash),
             Some(outcome) => {
@@ -162,6 +171,17 @@ impl AgentSession for SimulatedSession {
 }
 
 impl SimulatedSession {
+    /// Whether a prompt wants the next step of a plan, of a new one if it states a goal.
+    fn has_plan(&self, prompt: &str) -> bool {
+        let mut plan = self.plan.lock();
+        if let Some(new) = Plan::for_goal(prompt) {
+            *plan = Some(new);
+        } else if !Plan::is_asked_for(prompt) {
+            *plan = None;
+        }
+        plan.is_some()
+    }
+
     fn has_instructions(&self, prompt: &str) -> bool {
         !instructions::parse(prompt, |name| self.settings.tools.get(name).is_some()).is_empty()
     }

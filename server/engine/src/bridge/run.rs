@@ -1,5 +1,6 @@
 //! The future that answers a message.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -18,7 +19,7 @@ use super::talk::{OnText, Talk};
 use super::{BridgeError, Inner, instructions};
 use crate::agent::{Found, ToolSet};
 use crate::job::clock::iso_8601;
-use crate::permission::{PermissionDesk, PermissionEvent};
+use crate::permission::{DeskRules, PermissionDesk, PermissionEvent, Safeguards};
 use crate::tools::{CommandSettings, Workspace, WorkspaceSettings, workspace_tools};
 
 /// How messages come.
@@ -40,6 +41,7 @@ pub(super) struct Run {
     /// Who answers, if the message says so.
     pub(super) model: Option<String>,
     pub(super) rules: AgentRules,
+    pub(super) safeguards: Safeguards,
     pub(super) stop: CancellationToken,
 }
 
@@ -139,11 +141,18 @@ impl Run {
             return Ok(RunEnd::Done);
         }
         let roots = self.rules.allowed_roots.clone();
-        let opened = tokio::task::spawn_blocking(move || Workspace::open(&folder, &roots)).await;
+        let guarded = self.safeguards.guarded.clone();
+        let opened = tokio::task::spawn_blocking(move || {
+            Workspace::open(&folder, &roots).map(|workspace| workspace.guarded(&guarded))
+        });
+        let opened = opened.await;
         let workspace = opened.map_err(|error| error.to_string())?;
         let workspace = workspace.map_err(|error| error.to_string())?;
         let tool = Arc::new(Mutex::new(String::new()));
-        let tools = self.tools(workspace, self.desk(model, Arc::clone(&tool)));
+        let tools = {
+            let desk = self.desk(model, workspace.root(), Arc::clone(&tool));
+            self.tools(workspace, desk)
+        };
         let pursuit = Pursuit {
             talk,
             tools: &tools,
@@ -186,7 +195,7 @@ impl Run {
     }
 
     /// Where the run's questions wait. `tool` names the one that asks.
-    fn desk(&self, model: String, tool: Arc<Mutex<String>>) -> PermissionDesk {
+    fn desk(&self, model: String, folder: &Path, tool: Arc<Mutex<String>>) -> PermissionDesk {
         let mode = if self.rules.require_approval {
             PermissionMode::Ask
         } else {
@@ -194,7 +203,12 @@ impl Run {
         };
         let (bridge, run, session_id) =
             (Arc::clone(&self.bridge), self.id, self.session_id.clone());
-        let desk = PermissionDesk::new(mode, PermissionDesk::TIME_OUT, move |event| {
+        let rules = DeskRules {
+            folder: folder.to_owned(),
+            safeguards: self.safeguards.clone(),
+            ..DeskRules::default()
+        };
+        let desk = PermissionDesk::new(mode, PermissionDesk::TIME_OUT, rules, move |event| {
             let mut board = bridge.board.lock();
             match event {
                 PermissionEvent::Requested(question) => {

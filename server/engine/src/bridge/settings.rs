@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use sha2::{Digest, Sha256};
 
+use crate::permission::Safeguards;
+
 /// What the operator decides about the bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BridgeSettings {
@@ -15,6 +17,8 @@ pub struct BridgeSettings {
     pub agent: AgentRules,
     /// How many messages are taken within a minute.
     pub messages_per_minute: NonZeroU32,
+    /// What agents are kept from, whoever approves.
+    pub safeguards: Safeguards,
 }
 
 impl BridgeSettings {
@@ -24,11 +28,52 @@ impl BridgeSettings {
             workspaces: workspaces.into_iter().collect(),
             agent: AgentRules::default(),
             messages_per_minute: Self::MESSAGES_PER_MINUTE,
+            safeguards: Safeguards::default(),
+        }
+    }
+
+    /// These settings with fewer rights where `wanted` has fewer: what it has more of is left out.
+    #[must_use]
+    pub fn narrowed_by(&self, wanted: &Self) -> Self {
+        let mut workspaces = self.workspaces.clone();
+        workspaces.retain(|folder| wanted.workspaces.iter().any(|it| it.path == folder.path));
+        let (mine, other) = (&self.agent, &wanted.agent);
+        let further = other.secrets.iter().filter(|secret| !mine.secrets.contains(secret));
+        let agent = AgentRules {
+            enabled: mine.enabled && other.enabled,
+            prefix: other.prefix.clone(),
+            max_steps: mine.max_steps.min(other.max_steps),
+            allowed_roots: narrow_roots(&mine.allowed_roots, &other.allowed_roots),
+            require_approval: mine.require_approval || other.require_approval,
+            allow_commands: mine.allow_commands && other.allow_commands,
+            secrets: mine.secrets.iter().chain(further).cloned().collect(),
+        };
+        Self {
+            // Without any there would be nothing to talk to, which nobody wants by a mistake.
+            workspaces: if workspaces.is_empty() { self.workspaces.clone() } else { workspaces },
+            agent,
+            messages_per_minute: self.messages_per_minute.min(wanted.messages_per_minute),
+            safeguards: self.safeguards.clone(),
         }
     }
 
     /// More than a person writes.
     pub const MESSAGES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(120).expect("not zero");
+}
+
+/// Those of `roots` that `wanted` also has; all of `wanted` if `roots` is everything. Folders
+/// within a root are not looked at: a link could lead from there to anywhere.
+pub fn narrow_roots(roots: &[String], wanted: &[String]) -> Vec<String> {
+    let is_all = |roots: &[String]| roots.is_empty() || roots.iter().any(|root| root == "*");
+    if is_all(wanted) {
+        return roots.to_vec();
+    }
+    if is_all(roots) {
+        return wanted.to_vec();
+    }
+    let kept: Vec<_> = roots.iter().filter(|root| wanted.contains(root)).cloned().collect();
+    // An empty list would stand for all of it.
+    if kept.is_empty() { roots.to_vec() } else { kept }
 }
 
 /// A folder that is a session.
@@ -98,6 +143,28 @@ impl Default for AgentRules {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rights_are_only_narrowed() {
+        let mut now = BridgeSettings::new(["/one", "/two"].map(WorkspaceFolder::new));
+        now.agent.allow_commands = true;
+        now.agent.allowed_roots = vec!["src".to_owned(), "docs".to_owned()];
+        let mut wanted = BridgeSettings::new(["/two", "/three"].map(WorkspaceFolder::new));
+        wanted.agent.require_approval = false;
+        wanted.agent.max_steps = 3;
+        wanted.agent.allowed_roots = vec!["docs".to_owned(), "src/link".to_owned()];
+        let narrowed = now.narrowed_by(&wanted);
+        assert_eq!(narrowed.workspaces, [WorkspaceFolder::new("/two")]);
+        assert!(narrowed.agent.require_approval && !narrowed.agent.allow_commands);
+        assert_eq!((narrowed.agent.max_steps, &*narrowed.agent.allowed_roots[0]), (3, "docs"));
+        assert_eq!(narrowed.agent.allowed_roots.len(), 1);
+        // Nothing comes back while the server runs.
+        assert!(!narrowed.narrowed_by(&now).agent.allow_commands);
+        assert_eq!(narrowed.narrowed_by(&now), narrowed);
+        let all = ["*".to_owned()];
+        assert_eq!(narrow_roots(&all, &["src".to_owned()]), ["src"]);
+        assert_eq!(narrow_roots(&["src".to_owned()], &all), ["src"]);
+    }
 
     #[test]
     fn a_folder_has_one_short_id_and_its_own_name() {

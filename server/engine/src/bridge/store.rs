@@ -1,11 +1,13 @@
 //! Histories on disk: one JSON file a session, replaced as a whole.
 
 use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use wire::bridge::HistoryMessage;
+
+use crate::private;
 
 /// What is kept of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,35 +55,12 @@ impl Store {
     /// Replaces what is kept of a session. Calls for one session must not overlap.
     pub(super) fn write(&self, session_id: &str, document: &Document) -> io::Result<()> {
         let json = serde_json::to_vec(document).map_err(io::Error::other)?;
-        make_private_folder(&self.folder)?;
-        let file = self.file(session_id);
-        let beside = file.with_extension("json.new");
-        let mut new = private_file(&beside)?;
-        new.write_all(&json)?;
-        new.sync_all()?;
-        fs::rename(&beside, &file)
+        private::write(&self.file(session_id), &json)
     }
 
     fn file(&self, session_id: &str) -> PathBuf {
         self.folder.join(format!("{session_id}.json"))
     }
-}
-
-/// What people ask models is nobody else's business.
-fn make_private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-fn private_file(path: &Path) -> io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 #[cfg(test)]

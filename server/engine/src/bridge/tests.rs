@@ -62,6 +62,17 @@ impl Fixture {
         self.send(&script(steps), Some("agent")).await
     }
 
+    /// A goal in plain words, for one of the models.
+    async fn pursue_with(&self, goal: &str, model: &str) -> MessageId {
+        let request = MessageRequest {
+            text: Some(goal.to_owned()),
+            mode: Some("agent".to_owned()),
+            model: Some(model.to_owned()),
+            ..MessageRequest::default()
+        };
+        self.bridge.send(request).await.expect("accepted").id
+    }
+
     async fn send(&self, text: &str, mode: Option<&str>) -> MessageId {
         let request = MessageRequest {
             text: Some(text.to_owned()),

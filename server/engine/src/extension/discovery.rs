@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use wire::ExtensionSource;
 
+use super::content::hash_folder;
+
 /// Below the root of a repository.
 const PROJECT_FOLDER: &str = ".github/extensions";
 /// The one file that is looked for.
@@ -21,6 +23,18 @@ pub(super) struct Found {
     pub(super) path: PathBuf,
     /// One of the project has the same name.
     pub(super) is_shadowed: bool,
+}
+
+impl Found {
+    /// What it is known by where trust is remembered.
+    pub(super) fn key(&self) -> String {
+        format!("{}/{}", self.source, self.name)
+    }
+
+    /// What it consists of now. Blocks.
+    pub(super) fn hash(&self) -> std::io::Result<String> {
+        hash_folder(self.path.parent().unwrap_or(&self.path))
+    }
 }
 
 /// Where extensions of a source are.

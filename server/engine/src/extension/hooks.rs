@@ -204,6 +204,7 @@ impl ToolHooks for Hooks {
                 path: None,
                 detail: Some(result::cut(format!("{:#}", consent.arguments))),
                 diff: None,
+                each_time: false,
             };
             let answer = session.parts().permissions.request(request).await;
             answer.map_err(|denied| ToolError {

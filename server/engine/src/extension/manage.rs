@@ -6,13 +6,18 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::json;
-use wire::{ExtensionInfo, ExtensionSource, ToolError, ToolResult};
+use wire::{
+    ExtensionInfo, ExtensionSource, PermissionKind, PermissionRequest, ToolError, ToolResult,
+};
 
 use super::discovery::{ENTRY, folder_of};
 use super::session::SessionExtensions;
 use crate::agent::{Tool, ToolCall, ToolHandler};
-use crate::permission::PermissionHandler;
-use crate::tools::{CommandSettings, Workspace, WorkspaceSettings, workspace_tools};
+use crate::guarded::Guarded;
+use crate::permission::ApproveAll;
+use crate::tools::{
+    CommandSettings, Workspace, WorkspaceSettings, preview, show_path, workspace_tools,
+};
 
 const SCAFFOLD: &str = include_str!("node/scaffold.mjs");
 const LONGEST_NAME: usize = 64;
@@ -93,6 +98,7 @@ impl ToolHandler for Manage {
 impl ToolHandler for Reload {
     async fn call(&self, _call: ToolCall) -> Result<ToolResult, ToolError> {
         let session = alive(&self.0)?;
+        ask(&session, reload_question(&session).await).await?;
         // Not in this future: an aborted turn would leave a part of them stopped.
         let work = Arc::clone(&session);
         let done = session.host().lifecycle.spawn(async move { work.reload().await }).await;
@@ -143,30 +149,68 @@ async fn scaffold(
     };
     let path = folder.join(name).join(ENTRY);
     let relative = path.strip_prefix(&root).unwrap_or(&path).to_owned();
-    let permissions = Arc::clone(&session.parts().permissions);
-    let create = create_file(root, location == ExtensionSource::User, permissions).await?;
     // The names of tools have no dots.
     let content = SCAFFOLD.replace("NAME", &name.replace('.', "_"));
+    let request = PermissionRequest {
+        kind: PermissionKind::Command,
+        title: format!("Make the extension {name}"),
+        path: Some(show_path(&path.to_string_lossy())),
+        detail: Some(preview(&content)),
+        diff: None,
+        // It runs later.
+        each_time: true,
+    };
+    ask(session, request).await?;
+    let guarded = session.parts().guarded.clone();
+    let create = create_file(root, location == ExtensionSource::User, guarded).await?;
     let arguments = json!({ "path": text_of(&relative)?, "content": content });
     create.handler.call(ToolCall { arguments }).await?;
-    Ok(answer(&format!("Made {}. Edit it, then call extensions_reload.", path.display())))
+    let after = "Edit it. Somebody has to allow it before extensions_reload starts it.";
+    Ok(answer(&format!("Made {}. {after}", path.display())))
 }
 
-/// Our own tool for new files: it asks, and stays in the folder.
+/// What is about to be started, as the command that it is.
+async fn reload_question(session: &Arc<SessionExtensions>) -> PermissionRequest {
+    let judged = session.judged().await;
+    let lines = judged.iter().map(|(found, problem)| {
+        let path = show_path(&found.path.to_string_lossy());
+        match problem {
+            None => path,
+            Some(problem) => format!("{path} (not started: {problem})"),
+        }
+    });
+    PermissionRequest {
+        kind: PermissionKind::Command,
+        title: "Reload the extensions".to_owned(),
+        path: Some(show_path(&session.root().to_string_lossy())),
+        detail: Some(preview(&lines.collect::<Vec<_>>().join("\n"))),
+        diff: None,
+        each_time: false,
+    }
+}
+
+async fn ask(session: &SessionExtensions, request: PermissionRequest) -> Result<(), ToolError> {
+    let answer = session.parts().permissions.request(request).await;
+    answer.map_err(|denied| failure("denied", denied.reason))
+}
+
+/// Our own tool for new files: it stays in the folder. Somebody was asked before.
 async fn create_file(
     root: std::path::PathBuf,
     may_be_missing: bool,
-    permissions: Arc<dyn PermissionHandler>,
+    guarded: Guarded,
 ) -> Result<Tool, ToolError> {
     let opening = tokio::task::spawn_blocking(move || {
         if may_be_missing {
             std::fs::create_dir_all(&root).map_err(|error| error.to_string())?;
         }
-        Workspace::open(&root, &[]).map_err(|error| error.to_string())
+        let opened = Workspace::open(&root, &[]).map_err(|error| error.to_string())?;
+        Ok::<_, String>(opened.guarded(&guarded))
     });
     let opened = opening.await.map_err(|error| failure("internal", error.to_string()))?;
     let workspace = opened.map_err(|problem| failure("io", problem))?;
     let commands = CommandSettings::default();
+    let permissions = Arc::new(ApproveAll);
     let tools = workspace_tools(WorkspaceSettings { workspace, permissions, commands });
     let create = tools.into_iter().find(|tool| tool.name == "createFile");
     create.ok_or_else(|| failure("internal", "files can't be made"))

@@ -6,13 +6,14 @@ use std::process::{ExitStatus, Stdio};
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use wire::SessionId;
 
-use super::environment::is_secret;
 use super::runtime::Runtime;
+use crate::environment::is_secret;
 #[cfg(unix)]
 use crate::process_group::ProcessGroup;
+use crate::process_group::{self, Input};
 
 /// What Node is started with: it needs no file of ours.
 static PROGRAM: LazyLock<String> = LazyLock::new(|| {
@@ -42,9 +43,9 @@ pub(super) struct Launch<'a> {
 
 /// A process that runs. Dropped, it is killed with all that it has started.
 pub(super) struct Process {
-    child: Child,
     #[cfg(unix)]
     group: ProcessGroup,
+    child: Child,
 }
 
 /// How it is talked to.
@@ -56,16 +57,12 @@ pub(super) struct Pipes {
 
 impl Process {
     pub(super) fn start(launch: &Launch<'_>) -> std::io::Result<(Self, Pipes)> {
-        let mut command = Command::new(&launch.runtime.node);
+        let mut command = process_group::command(&launch.runtime.node, Input::Pipe);
         command
             .args(["--input-type=module", "--eval", &PROGRAM])
             .current_dir(launch.folder)
-            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
-        #[cfg(unix)]
-        command.process_group(0);
+            .stderr(Stdio::piped());
         for (name, _) in std::env::vars_os() {
             if is_secret(&name.to_string_lossy(), launch.secrets) {
                 command.env_remove(name);
@@ -88,9 +85,9 @@ impl Process {
         #[cfg(unix)]
         let group = ProcessGroup::of(&child).with_mark(format!("{MARK}={mark}"));
         let process = Self {
-            child,
             #[cfg(unix)]
             group,
+            child,
         };
         Ok((process, Pipes { stdin, stdout, stderr }))
     }
@@ -108,12 +105,14 @@ impl Process {
             if tokio::time::timeout(grace, self.child.wait()).await.is_err() {
                 tracing::info!("an extension did not stop by itself");
             }
-            self.group.end();
+            self.group.finish(&mut self.child).await;
         }
         #[cfg(not(unix))]
-        let _ = grace;
-        // Fails if it has ended, which is as good.
-        let _ = self.child.kill().await;
+        {
+            let _ = grace;
+            // Fails if it has ended, which is as good.
+            let _ = self.child.kill().await;
+        }
     }
 }
 

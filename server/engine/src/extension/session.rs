@@ -18,7 +18,9 @@ use super::process::{Launch, Process};
 use super::program::{Joining, Program};
 use super::{ExtensionHost, manage};
 use crate::agent::ToolSet;
+use crate::guarded::Guarded;
 use crate::permission::PermissionHandler;
+use crate::tools::RUN_COMMAND;
 
 /// The version of the protocol between extensions and their host.
 const PROTOCOL: u32 = 3;
@@ -52,6 +54,8 @@ pub struct SessionParts {
     pub tools: Arc<ToolSet>,
     /// Who is asked before a tool acts.
     pub permissions: Arc<dyn PermissionHandler>,
+    /// What tools must not touch.
+    pub guarded: Guarded,
     /// The session itself.
     pub port: Box<dyn SessionPort>,
     /// Whether its agent runs extensions by itself. Then they are only listed here.
@@ -108,6 +112,13 @@ impl SessionExtensions {
         &self.host
     }
 
+    /// Takes the tool away that runs commands.
+    pub fn forbid_commands(&self) {
+        if !self.parts.agent_runs_them {
+            self.parts.tools.remove(&[RUN_COMMAND.to_owned()]);
+        }
+    }
+
     pub(super) fn parts(&self) -> &SessionParts {
         &self.parts
     }
@@ -136,7 +147,7 @@ impl SessionExtensions {
     pub async fn decide(self: &Arc<Self>, is_trusted: bool) {
         let session = Arc::clone(self);
         let deciding = tokio::task::spawn_blocking(move || {
-            session.host.trust.decide(&session.parts.root, is_trusted);
+            session.host.decide(&session.parts.root, is_trusted);
         });
         if deciding.await.is_err() {
             tracing::error!("trust could not be decided");
@@ -172,14 +183,14 @@ impl SessionExtensions {
 
     /// How all of them stand.
     pub async fn list(self: &Arc<Self>) -> Extensions {
-        let found = self.discover().await;
+        let found = self.judged().await;
         let trusted = self.is_trusted();
         let mut extensions = {
             let state = self.state.lock();
             let programs = state.programs.iter().map(|program| program.info());
             programs.chain(state.others.iter().cloned()).collect::<Vec<_>>()
         };
-        for found in found {
+        for (found, problem) in found {
             let path = found.path.display().to_string();
             let is_same =
                 |known: &&mut ExtensionInfo| known.path == path || self.is_same(known, &found);
@@ -189,15 +200,15 @@ impl SessionExtensions {
             }
             extensions.push(if found.is_shadowed {
                 shadowed(&found)
-            } else if trusted {
+            } else if let Some(problem) = problem {
+                found.info(ExtensionState::Untrusted, Some(problem))
+            } else {
                 let reason = if self.parts.agent_runs_them {
                     "the agent has not started it; it may with the next session"
                 } else {
                     "not started yet: reload"
                 };
                 found.info(ExtensionState::Stopped, Some(reason.to_owned()))
-            } else {
-                found.info(ExtensionState::Untrusted, Some("the folder is not trusted".to_owned()))
             });
         }
         extensions.sort_by(|one, other| {
@@ -265,11 +276,13 @@ impl SessionExtensions {
         }
     }
 
-    async fn discover(self: &Arc<Self>) -> Vec<Found> {
+    /// Those that there are, each with why it may not be started, if it may not.
+    pub(super) async fn judged(self: &Arc<Self>) -> Vec<(Found, Option<String>)> {
         let session = Arc::clone(self);
-        let user_folder = self.host.settings.user_folder.clone();
         let found = tokio::task::spawn_blocking(move || {
-            discover(&session.parts.root, user_folder.as_deref())
+            let user_folder = session.host.settings.user_folder.as_deref();
+            let found = discover(&session.parts.root, user_folder);
+            session.host.judge(&session.parts.root, found)
         });
         found.await.unwrap_or_default()
     }
@@ -279,9 +292,16 @@ impl SessionExtensions {
             return;
         }
         self.enable();
-        let found = self.discover().await;
-        let (found, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|f| !f.is_shadowed);
-        self.state.lock().others = others.iter().map(shadowed).collect();
+        let mut others = Vec::new();
+        let mut found = Vec::new();
+        for (one, problem) in self.judged().await {
+            match problem {
+                _ if one.is_shadowed => others.push(shadowed(&one)),
+                Some(problem) => others.push(one.info(ExtensionState::Untrusted, Some(problem))),
+                None => found.push(one),
+            }
+        }
+        self.state.lock().others = others;
         if found.is_empty() {
             return;
         }

@@ -118,6 +118,7 @@ impl ExtensionTool {
             path: None,
             detail: Some(result::cut(format!("{arguments:#}"))),
             diff: None,
+            each_time: false,
         };
         let answer = self.permissions.request(request).await;
         answer.map_err(|denied| failure("denied", denied.reason))

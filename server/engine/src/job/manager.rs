@@ -16,6 +16,7 @@ use super::record::{Record, Report};
 use super::run::{EndOfJob, JobRun};
 use crate::lifecycle::Lifecycle;
 use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey, shrink};
+use crate::permission::SessionPermissions;
 use crate::session::{SessionManager, StartError};
 use crate::task::TaskManager;
 
@@ -55,6 +56,8 @@ pub struct JobManager {
     tasks: Arc<TaskManager>,
     places: Places,
     settings: JobSettings,
+    /// Not less strict than the settings.
+    permissions: Mutex<PermissionMode>,
     lifecycle: Lifecycle,
     live: Arc<LiveRegistry<JobId, JobResponse>>,
     jobs: Mutex<Jobs>,
@@ -88,6 +91,7 @@ impl JobManager {
             sessions,
             tasks,
             places: Places::new(settings.max_tasks, settings.max_tasks_per_job),
+            permissions: Mutex::new(settings.permissions),
             settings,
             live: LiveRegistry::new(live, &lifecycle),
             jobs: Mutex::default(),
@@ -127,7 +131,10 @@ impl JobManager {
         let run = JobRun {
             name: job_name.to_owned(),
             working_directory: working_directory.to_owned(),
-            permissions: job.permissions.unwrap_or(self.settings.permissions),
+            permissions: SessionPermissions {
+                mode: job.permissions.unwrap_or_else(|| *self.permissions.lock()),
+                approve_files: job.approve_files.clone(),
+            },
             user_input,
             tasks: self.tasks.clone(),
             places: self.places.clone(),
@@ -137,6 +144,12 @@ impl JobManager {
         self.lifecycle.spawn(run.run(end));
         tracing::info!(job = %id, name = job_name, "job started");
         Ok(id)
+    }
+
+    /// Deals with the tools of jobs that start from now on more strictly.
+    pub fn narrow(&self, permissions: PermissionMode) {
+        let mut current = self.permissions.lock();
+        *current = current.stricter(permissions);
     }
 
     /// Ends a job and waits until nothing of it runs. One that has ended already stays as it is.

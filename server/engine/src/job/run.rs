@@ -7,12 +7,13 @@ use std::sync::Arc;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio_util::sync::CancellationToken;
 use wire::entry::{Entry, TaskRef};
-use wire::{JobStatus, PermissionMode, Usage};
+use wire::{JobStatus, Usage};
 
 use super::places::{Place, PlaceQueue, Places};
 use super::plan::{Next, Plan, WorkStopped};
 use super::record::Report;
 use crate::lifecycle::Lifecycle;
+use crate::permission::SessionPermissions;
 use crate::task::{ManagedTask, RunningTask, TaskEnd, TaskManager};
 
 /// A run that is about to begin.
@@ -20,7 +21,7 @@ pub(super) struct JobRun {
     pub(super) entry: Arc<Entry>,
     pub(super) name: String,
     pub(super) working_directory: String,
-    pub(super) permissions: PermissionMode,
+    pub(super) permissions: SessionPermissions,
     pub(super) user_input: String,
     pub(super) tasks: Arc<TaskManager>,
     pub(super) places: Places,
@@ -122,7 +123,7 @@ impl Execution<'_> {
             name: work.task_id.to_owned(),
             model_override: work.model_override.cloned(),
             working_directory: self.run.working_directory.clone(),
-            permissions: self.run.permissions,
+            permissions: self.run.permissions.clone(),
             user_input: self.run.user_input.clone(),
         });
         let task = OwnTask(task.map_err(|error| format!("{}: {error}", work.task_id))?);

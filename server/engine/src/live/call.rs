@@ -10,8 +10,8 @@ use tokio::sync::{Notify, OwnedSemaphorePermit};
 use tokio::time::{Instant, sleep_until, timeout_at};
 use wire::LiveToken;
 
-use super::delivery::{Content, Delivery, Progress, Receipt, Settle};
-use super::history::Piece;
+use super::delivery::{Delivery, Kind, Progress, Receipt, Responses, Settle};
+use super::history::{Piece, Room};
 use super::{LiveShared, PollError, ReaderKey};
 
 /// A log, as calls see it.
@@ -30,14 +30,14 @@ pub(super) trait Source: Settle {
     /// Whether there is anything new for the reader of a pending call.
     fn has_news(&self, reader: &ReaderKey) -> bool;
 
-    /// What is new for the reader of a pending call, if anything.
-    fn take(&self, reader: &ReaderKey) -> Option<(Vec<Piece>, Progress)>;
+    /// What is new for the reader of a pending call, if anything, as far as there is room.
+    fn take(&self, reader: &ReaderKey, room: &mut Room) -> Option<(Vec<Piece>, Progress)>;
 
     /// Gives a pending call up, which has nothing to deliver.
     fn release(&self, reader: &ReaderKey);
 
     /// What a reader gets to see.
-    fn render(&self, piece: Piece) -> Arc<str>;
+    fn render(&self, piece: &Piece) -> Arc<str>;
 }
 
 /// A call that may wait.
@@ -63,7 +63,11 @@ pub(super) async fn poll(source: LiveSource, reader: ReaderKey) -> Result<Delive
     let call = PendingCall::begin(&source, &reader).await?;
     // Too late or not, what is there is delivered.
     let _ = timeout_at(deadline, call.ready()).await;
-    call.deliver().ok_or(PollError::Timeout)
+    let mut room = match reader {
+        ReaderKey::Token(_) => Room::for_all(),
+        ReaderKey::Implicit => Room::for_one(),
+    };
+    call.deliver(&mut room).ok_or(PollError::Timeout)
 }
 
 /// Waits until there is something for one reader of many logs, and then returns what there is in
@@ -86,7 +90,9 @@ pub async fn poll_many(
             slots.iter().map(|slot| slot.wait(&reader)).collect();
         let _ = timeout_at(deadline, waiting.next()).await;
     }
-    let answers: Vec<_> = slots.into_iter().map(Slot::deliver).collect();
+    // One answer has room for so much, whatever the number of logs; the rest is for the next one.
+    let mut room = Room::for_all();
+    let answers: Vec<_> = slots.into_iter().map(|slot| slot.deliver(&mut room)).collect();
     if answers.iter().all(Option::is_none) {
         return Err(PollError::Timeout);
     }
@@ -135,9 +141,10 @@ impl<'a> Slot<'a> {
         }
     }
 
-    fn deliver(self) -> Option<Result<Delivery, PollError>> {
+    fn deliver(self, room: &mut Room) -> Option<Result<Delivery, PollError>> {
         match self.call.into_inner()? {
-            Ok(call) => call.deliver().map(Ok),
+            Ok(_) if !room.is_left() => None,
+            Ok(call) => call.deliver(room).map(Ok),
             Err(error) => Some(Err(error)),
         }
     }
@@ -196,20 +203,20 @@ impl PendingCall {
         }
     }
 
-    /// What is new, if anything.
-    fn deliver(mut self) -> Option<Delivery> {
-        let (pieces, progress) = self.source.0.take(&self.reader)?;
+    /// What is new, if anything, as far as there is room.
+    fn deliver(mut self, room: &mut Room) -> Option<Delivery> {
+        let (pieces, progress) = self.source.0.take(&self.reader, room)?;
         let pending = self.pending.take()?;
         let log: Arc<dyn Settle> = self.source.0.clone();
-        // From here on the receipt frees the place, also if rendering panics.
+        // From here on the receipt frees the place.
         let receipt = Receipt::new(log, self.reader.clone(), progress, pending);
-        let mut entries = pieces.into_iter().map(|piece| self.source.0.render(piece));
-        let content = match self.reader {
-            _ if entries.len() == 0 => Content::Closed,
-            ReaderKey::Token(_) => Content::Batch(entries.collect()),
-            ReaderKey::Implicit => Content::Single(entries.next().expect("not empty")),
+        let kind = match self.reader {
+            _ if pieces.is_empty() => Kind::Closed,
+            ReaderKey::Token(_) => Kind::Batch,
+            ReaderKey::Implicit => Kind::Single,
         };
-        Some(Delivery::new(content, receipt))
+        let responses = Responses::new(self.source.clone(), pieces);
+        Some(Delivery::new(kind, responses, receipt))
     }
 }
 

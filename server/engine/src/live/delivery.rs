@@ -1,13 +1,13 @@
 //! An answer on its way to a reader.
 
-use std::fmt::{self, Write};
+use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::OwnedSemaphorePermit;
-use wire::ErrorName;
 
 use super::ReaderKey;
-use super::history::Position;
+use super::call::LiveSource;
+use super::history::{Piece, Position};
 
 /// Where a receipt goes back to. Hides what kind of entries the log has.
 pub(super) trait Settle: Send + Sync {
@@ -28,86 +28,88 @@ pub(super) enum Progress {
 /// reader the same again.
 #[derive(Debug)]
 pub struct Delivery {
-    content: Content,
+    kind: Kind,
+    responses: Responses,
     receipt: Receipt,
 }
 
-#[derive(Debug)]
-pub(super) enum Content {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
     /// Several responses, for a reader with a token.
-    Batch(Vec<Arc<str>>),
+    Batch,
     /// One response, for the reader without.
-    Single(Arc<str>),
+    Single,
     /// The entity has ended and the reader has read everything.
     Closed,
 }
 
+/// Responses that become JSON one after the other, as they are written: a client that does not read
+/// its answer must not cost us the whole of it. A clone says the same.
+#[derive(Clone)]
+pub struct Responses {
+    source: LiveSource,
+    pieces: std::vec::IntoIter<Piece>,
+}
+
+impl Responses {
+    pub(super) fn new(source: LiveSource, pieces: Vec<Piece>) -> Self {
+        Self { source, pieces: pieces.into_iter() }
+    }
+}
+
+impl Iterator for Responses {
+    type Item = Arc<str>;
+
+    fn next(&mut self) -> Option<Arc<str>> {
+        self.pieces.next().map(|piece| self.source.0.render(&piece))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.pieces.size_hint()
+    }
+}
+
+impl fmt::Debug for Responses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Responses").field("left", &self.pieces.len()).finish_non_exhaustive()
+    }
+}
+
+/// What an answer says.
+#[derive(Debug)]
+pub enum Said {
+    /// `{"responses":[…]}`
+    Batch(Responses),
+    /// One response, bare.
+    Single(Responses),
+    /// There will be nothing more.
+    Closed,
+}
+
 impl Delivery {
-    pub(super) fn new(content: Content, receipt: Receipt) -> Self {
-        Self { content, receipt }
+    pub(super) fn new(kind: Kind, responses: Responses, receipt: Receipt) -> Self {
+        Self { kind, responses, receipt }
     }
 
     /// True if this tells the reader that there will be nothing more.
     pub fn is_closed(&self) -> bool {
-        matches!(self.content, Content::Closed)
+        self.kind == Kind::Closed
     }
 
     /// The responses, each as JSON.
-    pub fn entries(&self) -> &[Arc<str>] {
-        match &self.content {
-            Content::Batch(entries) => entries,
-            Content::Single(entry) => std::slice::from_ref(entry),
-            Content::Closed => &[],
-        }
+    pub fn entries(&self) -> Vec<Arc<str>> {
+        let render = |piece| self.responses.source.0.render(piece);
+        self.responses.pieces.as_slice().iter().map(render).collect()
     }
 
-    /// The body of the answer. `closed` is how the end of this kind of entity is called.
-    pub fn to_json(&self, closed: ErrorName) -> String {
-        match &self.content {
-            Content::Single(entry) => entry.as_ref().to_owned(),
-            Content::Batch(_) | Content::Closed => {
-                let mut json = String::with_capacity(self.length_of_fields() + 2);
-                json.push('{');
-                self.write_fields(closed, &mut json);
-                json.push('}');
-                json
-            }
-        }
-    }
-
-    /// What [`write_fields`](Self::write_fields) writes at most, but for the name of an error.
-    fn length_of_fields(&self) -> usize {
-        let entries = self.entries().iter().map(|entry| entry.len() + 1);
-        "\"responses\":[]".len() + entries.sum::<usize>()
-    }
-
-    /// The fields of the body, for an answer that has others besides: `"responses":[…]`, or the
-    /// error.
-    pub fn write_fields(&self, closed: ErrorName, json: &mut String) {
-        if self.is_closed() {
-            // Writing into a string can't fail.
-            let _ = write!(json, "\"error\":\"{closed}\"");
-            return;
-        }
-        json.reserve(self.length_of_fields());
-        json.push_str("\"responses\":[");
-        for (index, entry) in self.entries().iter().enumerate() {
-            if index > 0 {
-                json.push(',');
-            }
-            json.push_str(entry);
-        }
-        json.push(']');
-    }
-
-    /// Parts the body from the receipt, for a response that outlives the handler.
-    pub fn into_json(self, closed: ErrorName) -> (String, Receipt) {
-        (self.to_json(closed), self.receipt)
-    }
-
-    /// The right to say that it has arrived, without the body.
-    pub fn into_receipt(self) -> Receipt {
-        self.receipt
+    /// Parts what the answer says from the receipt, for a response that outlives the handler.
+    pub fn into_parts(self) -> (Said, Receipt) {
+        let said = match self.kind {
+            Kind::Batch => Said::Batch(self.responses),
+            Kind::Single => Said::Single(self.responses),
+            Kind::Closed => Said::Closed,
+        };
+        (said, self.receipt)
     }
 
     /// The answer has arrived: the reader moves on.

@@ -1,5 +1,6 @@
 //! What happened, in order, and how far a reader has come. No clock, no waiting, no readers.
 
+use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
@@ -45,7 +46,7 @@ pub(super) struct Block {
     number: BlockNumber,
     kind: &'static str,
     id: Box<str>,
-    // Only ever locked by who holds the log's lock: there is never contention.
+    // Locked for moments only: by who pushes, and by who renders a part of it.
     text: Mutex<BlockText>,
 }
 
@@ -60,6 +61,11 @@ impl Block {
     pub(super) fn name(&self) -> BlockRef<'_> {
         BlockRef { kind: self.kind, id: &self.id }
     }
+
+    /// A part of the text, which only ever grows.
+    pub(super) fn text(&self, part: Range<usize>) -> String {
+        self.text.lock().text.get(part).unwrap_or_default().to_owned()
+    }
 }
 
 /// How far a reader has come.
@@ -72,11 +78,53 @@ pub(super) struct Position {
     inside: Vec<Arc<Block>>,
 }
 
-/// Something to hand to a reader.
-#[derive(Debug)]
+/// Something to hand to a reader. Holds no text of its own: what a reader does not take from us costs
+/// next to nothing.
+#[derive(Clone, Debug)]
 pub(super) enum Piece {
     Entry(Arc<str>),
-    Delta(Arc<Block>, String),
+    Delta(Arc<Block>, Range<usize>),
+}
+
+impl Piece {
+    fn size(&self) -> usize {
+        match self {
+            Self::Entry(json) => json.len(),
+            Self::Delta(_, part) => part.len(),
+        }
+    }
+}
+
+/// Longer deltas come in parts, so that rendering one is cheap.
+const LONGEST_DELTA: usize = 64 * 1024;
+
+/// How much of an answer is still free.
+#[derive(Debug)]
+pub(super) struct Room {
+    pieces: usize,
+    bytes: usize,
+}
+
+impl Room {
+    /// For an answer with everything that is new, within reason.
+    pub(super) fn for_all() -> Self {
+        Self { pieces: 4096, bytes: 1024 * 1024 }
+    }
+
+    /// For an answer with one response, however long.
+    pub(super) fn for_one() -> Self {
+        Self { pieces: 1, bytes: usize::MAX }
+    }
+
+    /// True as long as one more response can be taken.
+    pub(super) fn is_left(&self) -> bool {
+        self.pieces > 0 && self.bytes > 0
+    }
+
+    fn fill(&mut self, piece: &Piece) {
+        self.pieces = self.pieces.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(piece.size());
+    }
 }
 
 impl History {
@@ -133,12 +181,12 @@ impl History {
         }
     }
 
-    /// Everything after a position, at most `limit` pieces, and the position after those.
-    pub(super) fn read(&self, from: &Position, limit: usize) -> (Vec<Piece>, Position) {
+    /// What comes after a position, as long as there is room, and the position after that.
+    pub(super) fn read(&self, from: &Position, room: &mut Room) -> (Vec<Piece>, Position) {
         let mut pieces = Vec::new();
         let mut next = from.clone();
         while let Some(item) = self.items.get(next.item)
-            && pieces.len() < limit
+            && room.is_left()
         {
             match item {
                 Item::Entry(json) => pieces.push(Piece::Entry(json.clone())),
@@ -147,13 +195,26 @@ impl History {
                     next.inside.retain(|block| block.number != *number);
                 }
                 Item::Run(run) => {
-                    pieces.extend(run.read(&mut next));
-                    if next.item + 1 == self.items.len() {
+                    let is_last = next.item + 1 == self.items.len();
+                    if let Some(piece @ Piece::Delta(..)) = run.read(&mut next) {
+                        room.fill(&piece);
+                        pieces.push(piece);
+                        if next.offset < run.to {
+                            continue;
+                        }
+                    }
+                    if is_last {
                         // It may still grow: stay here, at its present end.
                         next.offset = run.to;
                         break;
                     }
+                    next.item += 1;
+                    next.offset = 0;
+                    continue;
                 }
+            }
+            if let Some(piece) = pieces.last() {
+                room.fill(piece);
             }
             next.item += 1;
             next.offset = 0;
@@ -193,6 +254,7 @@ impl History {
 }
 
 impl Run {
+    /// The next part of it for a reader, who moves behind that part.
     fn read(&self, reader: &mut Position) -> Option<Piece> {
         // Gone: the block is complete and no reader was inside it.
         let block = self.block.upgrade()?;
@@ -201,15 +263,19 @@ impl Run {
         if content.repeated && !inside {
             return None;
         }
-        let text = content.text.get(self.from.max(reader.offset)..self.to)?;
-        if text.is_empty() {
+        let from = self.from.max(reader.offset);
+        let mut to = self.to.min(from + LONGEST_DELTA);
+        while !content.text.is_char_boundary(to) {
+            to -= 1;
+        }
+        drop(content);
+        if from >= to {
             return None;
         }
-        let text = text.to_owned();
-        drop(content);
+        reader.offset = to;
         if !inside {
             reader.inside.push(block.clone());
         }
-        Some(Piece::Delta(block, text))
+        Some(Piece::Delta(block, from..to))
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::call::{self, Begun, LiveSource, Source};
 use super::delivery::{Delivery, Progress, Settle};
 use super::entry::LiveEntry;
-use super::history::{History, Piece, Position};
+use super::history::{History, Piece, Position, Room};
 use super::pace::PaceMark;
 use super::{LiveShared, PollError, ReaderKey};
 
@@ -192,15 +192,11 @@ impl<E: LiveEntry> Source for LiveLog<E> {
         Ok(Some(Begun { pending, rationed_until }))
     }
 
-    fn take(&self, key: &ReaderKey) -> Option<(Vec<Piece>, Progress)> {
+    fn take(&self, key: &ReaderKey, room: &mut Room) -> Option<(Vec<Piece>, Progress)> {
         let mut state = self.state.lock();
         let State { history, readers, ended } = &mut *state;
         let reader = readers.get_mut(key).expect("a pending reader is kept");
-        let limit = match key {
-            ReaderKey::Token(_) => usize::MAX,
-            ReaderKey::Implicit => 1,
-        };
-        let (pieces, next) = history.read(&reader.position, limit);
+        let (pieces, next) = history.read(&reader.position, room);
         debug_assert_eq!(history.has_more(&reader.position), !pieces.is_empty());
         let progress = match (pieces.is_empty(), *ended) {
             (false, _) => Progress::Read(next),
@@ -229,11 +225,11 @@ impl<E: LiveEntry> Source for LiveLog<E> {
         self.settled.notify_waiters();
     }
 
-    fn render(&self, piece: Piece) -> Arc<str> {
+    fn render(&self, piece: &Piece) -> Arc<str> {
         match piece {
-            Piece::Entry(json) => json,
-            Piece::Delta(block, text) => {
-                let delta = E::delta(block.name(), text);
+            Piece::Entry(json) => json.clone(),
+            Piece::Delta(block, part) => {
+                let delta = E::delta(block.name(), block.text(part.clone()));
                 to_json(&delta.expect("an entry of this kind was a delta before"))
             }
         }

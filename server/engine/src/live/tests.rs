@@ -6,7 +6,7 @@ mod rules;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wire::{ErrorName, LiveReply, SessionId, SessionResponse};
+use wire::{ErrorName, SessionId, SessionResponse};
 
 use super::call::Source;
 use super::*;

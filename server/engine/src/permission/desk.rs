@@ -9,11 +9,11 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use wire::{
-    PendingPermission, PermissionDecision, PermissionId, PermissionKind, PermissionMode,
-    PermissionOutcome, PermissionRequest,
+    AlwaysScope, PendingPermission, PermissionDecision, PermissionId, PermissionKind,
+    PermissionMode, PermissionOutcome, PermissionRequest,
 };
 
-use super::{DENY_ALL, Denied, PermissionHandler, is_approved};
+use super::{DENY_ALL, Denied, DeskRules, GUARDED, PermissionHandler, is_approved};
 
 /// What happens at a desk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,7 @@ pub struct PermissionDesk(Arc<Desk>);
 
 struct Desk {
     time_out: Duration,
+    rules: DeskRules,
     events: PermissionEvents,
     // Events are reported with the lock held, so that they come in the order of the changes.
     state: Mutex<State>,
@@ -56,7 +57,7 @@ struct State {
     asked: u64,
     // By the order of the questions.
     waiting: BTreeMap<u64, Waiting>,
-    always: HashSet<PermissionKind>,
+    always: HashSet<AlwaysScope>,
 }
 
 struct Waiting {
@@ -72,6 +73,7 @@ impl PermissionDesk {
     pub fn new(
         mode: PermissionMode,
         time_out: Duration,
+        rules: DeskRules,
         events: impl Fn(PermissionEvent) + Send + Sync + 'static,
     ) -> Self {
         let state = State {
@@ -81,7 +83,8 @@ impl PermissionDesk {
             waiting: BTreeMap::new(),
             always: HashSet::new(),
         };
-        Self(Arc::new(Desk { time_out, events: Box::new(events), state: Mutex::new(state) }))
+        let events = Box::new(events);
+        Self(Arc::new(Desk { time_out, rules, events, state: Mutex::new(state) }))
     }
 
     /// How questions are dealt with.
@@ -89,16 +92,19 @@ impl PermissionDesk {
         self.0.state.lock().mode
     }
 
-    /// Deals with questions in another way from now on. Those that wait are answered by it, too.
+    /// Deals with questions in another way from now on. Those that wait are answered by it, too,
+    /// unless they are asked each time.
     pub fn set_mode(&self, mode: PermissionMode) {
         let mut state = self.0.state.lock();
         state.mode = mode;
-        let outcome = match mode {
-            PermissionMode::Ask => return state.always.clear(),
-            PermissionMode::ApproveAll => PermissionOutcome::Approved,
-            PermissionMode::Deny => PermissionOutcome::Denied,
-        };
-        self.0.settle_all(&mut state, outcome);
+        match mode {
+            PermissionMode::Ask => state.always.clear(),
+            PermissionMode::ApproveAll => {
+                let is_answered = |request: &PermissionRequest| !request.each_time;
+                self.0.settle_those(&mut state, PermissionOutcome::Approved, is_answered);
+            }
+            PermissionMode::Deny => self.0.settle_all(&mut state, PermissionOutcome::Denied),
+        }
     }
 
     /// The questions that wait, oldest first.
@@ -121,7 +127,8 @@ impl PermissionDesk {
 
     /// Answers a question. The first answer counts.
     ///
-    /// [`PermissionDecision::ApproveAlways`] also answers all others of its kind that wait.
+    /// [`PermissionDecision::ApproveAlways`] also answers all others in its [`AlwaysScope`] that
+    /// wait. Of what is asked each time, it answers only this one.
     pub fn resolve(
         &self,
         id: PermissionId,
@@ -129,40 +136,49 @@ impl PermissionDesk {
     ) -> Result<(), NotPending> {
         let mut state = self.0.state.lock();
         let find = |(number, waiting): (&u64, &Waiting)| {
-            (waiting.question.id == id).then_some((*number, waiting.question.request.kind))
+            (waiting.question.id == id).then(|| (*number, waiting.question.request.always_scope()))
         };
-        let (number, kind) = state.waiting.iter().find_map(find).ok_or(NotPending(id))?;
-        let outcome = match decision {
-            PermissionDecision::Approve => PermissionOutcome::Approved,
-            PermissionDecision::ApproveAlways => PermissionOutcome::ApprovedAlways,
-            PermissionDecision::Deny => PermissionOutcome::Denied,
+        let (number, scope) = state.waiting.iter().find_map(find).ok_or(NotPending(id))?;
+        let (outcome, scope) = match (decision, scope) {
+            (PermissionDecision::ApproveAlways, Some(scope)) => {
+                (PermissionOutcome::ApprovedAlways, Some(scope))
+            }
+            (PermissionDecision::Approve | PermissionDecision::ApproveAlways, _) => {
+                (PermissionOutcome::Approved, None)
+            }
+            (PermissionDecision::Deny, _) => (PermissionOutcome::Denied, None),
         };
         self.0.settle(&mut state, number, outcome);
-        if decision == PermissionDecision::ApproveAlways {
-            state.always.insert(kind);
-            let alike = |(number, waiting): (&u64, &Waiting)| {
-                (waiting.question.request.kind == kind).then_some(*number)
-            };
-            for number in state.waiting.iter().filter_map(alike).collect::<Vec<_>>() {
-                self.0.settle(&mut state, number, outcome);
-            }
+        if let Some(scope) = scope {
+            let alike =
+                |request: &PermissionRequest| request.always_scope().as_ref() == Some(&scope);
+            self.0.settle_those(&mut state, outcome, alike);
+            state.always.insert(scope);
         }
         Ok(())
     }
 
     /// Puts a question on the desk, unless the answer is known already.
-    fn ask(&self, request: PermissionRequest) -> Result<Question, Result<(), Denied>> {
+    fn ask(&self, mut request: PermissionRequest) -> Result<Question, Result<(), Denied>> {
+        let denied = |reason: &str| Err(Err(Denied { reason: reason.to_owned() }));
+        if self.0.is_guarded(&request) {
+            return denied(GUARDED);
+        }
+        request.each_time |= self.0.runs_later(&request);
+        let is_named = request.each_time && self.0.is_named(&request);
+        let scope = request.always_scope();
         let mut state = self.0.state.lock();
         if state.closed {
-            return Err(Err(Denied { reason: CLOSED.to_owned() }));
+            return denied(CLOSED);
         }
+        let is_always = || scope.is_some_and(|scope| state.always.contains(&scope));
         match state.mode {
-            PermissionMode::ApproveAll => return Err(Ok(())),
-            PermissionMode::Deny => return Err(Err(Denied { reason: DENY_ALL.to_owned() })),
-            PermissionMode::Ask if is_approved() || state.always.contains(&request.kind) => {
+            PermissionMode::Deny => return denied(DENY_ALL),
+            PermissionMode::ApproveAll if !request.each_time || is_named => return Err(Ok(())),
+            PermissionMode::Ask if !request.each_time && (is_approved() || is_always()) => {
                 return Err(Ok(()));
             }
-            PermissionMode::Ask => {}
+            PermissionMode::ApproveAll | PermissionMode::Ask => {}
         }
         let number = state.asked;
         state.asked += 1;
@@ -175,8 +191,42 @@ impl PermissionDesk {
 }
 
 impl Desk {
+    /// What is asked about, if it is a file.
+    fn file(request: &PermissionRequest) -> Option<&str> {
+        let is_file = match request.kind {
+            PermissionKind::Create | PermissionKind::Write | PermissionKind::Read => true,
+            // A new extension, which is asked for as the command that it becomes.
+            PermissionKind::Command => request.each_time,
+            PermissionKind::Url | PermissionKind::Tool | PermissionKind::Other => false,
+        };
+        request.path.as_deref().filter(|_| is_file)
+    }
+
+    fn is_guarded(&self, request: &PermissionRequest) -> bool {
+        Self::file(request).is_some_and(|path| self.rules.is_guarded(path))
+    }
+
+    fn runs_later(&self, request: &PermissionRequest) -> bool {
+        request.kind != PermissionKind::Read
+            && Self::file(request).is_some_and(|path| self.rules.runs_later(path))
+    }
+
+    fn is_named(&self, request: &PermissionRequest) -> bool {
+        Self::file(request).is_some_and(|path| self.rules.is_named(path))
+    }
+
     fn settle_all(&self, state: &mut State, outcome: PermissionOutcome) {
-        for number in state.waiting.keys().copied().collect::<Vec<_>>() {
+        self.settle_those(state, outcome, |_| true);
+    }
+
+    fn settle_those(
+        &self,
+        state: &mut State,
+        outcome: PermissionOutcome,
+        which: impl Fn(&PermissionRequest) -> bool,
+    ) {
+        let those = state.waiting.iter().filter(|(_, waiting)| which(&waiting.question.request));
+        for number in those.map(|(number, _)| *number).collect::<Vec<_>>() {
             self.settle(state, number, outcome);
         }
     }

@@ -17,6 +17,7 @@ use wire::{
 use super::conversation::{Conversation, EndOfSession};
 use super::outlet::Port;
 use super::queue::{Author, PendingTurn, Queue};
+use super::rights::SessionRights;
 use super::stream::Stream;
 use super::{SessionError, SessionSummary, StartError};
 use crate::agent::{AgentEvents, AgentSettings, Catalog, ToolSet};
@@ -25,7 +26,9 @@ use crate::extension::{
 };
 use crate::lifecycle::Lifecycle;
 use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
-use crate::permission::{PermissionDesk, PermissionHandler};
+use crate::permission::{
+    DeskRules, PermissionDesk, PermissionHandler, Safeguards, SessionPermissions,
+};
 use crate::tools::{CommandSettings, Workspace, WorkspaceSettings};
 
 /// The limits of sessions.
@@ -49,6 +52,8 @@ pub struct SessionSettings {
     pub commands: CommandSettings,
     /// Where extensions are, and which are started.
     pub extensions: ExtensionSettings,
+    /// What agents are kept from, whatever the mode.
+    pub safeguards: Safeguards,
 }
 
 impl SessionSettings {
@@ -63,6 +68,7 @@ impl SessionSettings {
             allowed_roots: Vec::new(),
             commands: CommandSettings::default(),
             extensions: ExtensionSettings::default(),
+            safeguards: Safeguards::default(),
         }
     }
 }
@@ -78,6 +84,8 @@ pub struct SessionManager {
     /// For agents that have tools for a folder of their own; the same in all of their sessions.
     job_tools: Arc<ToolSet>,
     extensions: Arc<ExtensionHost>,
+    /// Less than the settings say, if they were narrowed since.
+    rights: Mutex<SessionRights>,
 }
 
 #[derive(Clone)]
@@ -103,6 +111,11 @@ impl SessionManager {
             places: Arc::new(Semaphore::new(settings.max_sessions)),
             live: LiveRegistry::new(live, &lifecycle),
             sessions: Mutex::default(),
+            rights: Mutex::new(SessionRights {
+                permissions: settings.permissions,
+                allowed_roots: settings.allowed_roots.clone(),
+                allow_commands: settings.commands.allowed,
+            }),
             extensions: ExtensionHost::new(settings.extensions.clone(), lifecycle.clone()),
             job_tools: Arc::new(ToolSet::with_job_tools()),
             catalog,
@@ -129,7 +142,7 @@ impl SessionManager {
         model_id: &str,
         working_directory: &str,
     ) -> Result<SessionId, StartError> {
-        self.start_with(model_id, working_directory, self.settings.permissions).await
+        self.start_with(model_id, working_directory, self.default_permissions()).await
     }
 
     /// The same, with another way to deal with tools that ask.
@@ -137,8 +150,9 @@ impl SessionManager {
         self: &Arc<Self>,
         model_id: &str,
         working_directory: &str,
-        permissions: PermissionMode,
+        permissions: impl Into<SessionPermissions>,
     ) -> Result<SessionId, StartError> {
+        let permissions = permissions.into();
         let found = self.catalog.find(model_id).await;
         let found = found.ok_or_else(|| StartError::ModelIdNotFound(model_id.to_owned()))?;
         let working_directory = self.check_directory(working_directory).await?;
@@ -148,19 +162,30 @@ impl SessionManager {
         let log = self.live.prepare();
         let stream = Arc::new(Stream::new(log.clone()));
         let questions = stream.clone();
-        let desk =
-            PermissionDesk::new(permissions, self.settings.permission_time_out, move |event| {
-                questions.permission(event);
-            });
         let agent_runs_them = found.backend.has_own_tools();
+        let (folder, extensions) = (working_directory.clone(), self.extensions.clone());
+        let resolved = tokio::task::spawn_blocking(move || {
+            let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
+            let root = trusted_folder(&folder);
+            let trusts_all = agent_runs_them && extensions.trusts_all(&root);
+            (real, root, trusts_all)
+        });
+        let here = || (working_directory.clone(), working_directory.clone(), false);
+        let (real, root, trusts_all) = resolved.await.unwrap_or_else(|_| here());
+        let rules = DeskRules {
+            folder: real,
+            safeguards: self.settings.safeguards.clone(),
+            approve_files: permissions.approve_files,
+        };
+        let time_out = self.settings.permission_time_out;
+        let desk = PermissionDesk::new(permissions.mode, time_out, rules, move |event| {
+            questions.permission(event);
+        });
         let tools = if agent_runs_them {
             self.job_tools.clone()
         } else {
             self.workspace_tools(&working_directory, &desk).await?
         };
-        let folder = working_directory.clone();
-        let root = tokio::task::spawn_blocking(move || trusted_folder(&folder)).await;
-        let root = root.unwrap_or_else(|_| working_directory.clone());
         let permissions: Arc<dyn PermissionHandler> = Arc::new(desk.clone());
         let reports = stream.clone();
         let agent = found
@@ -171,7 +196,7 @@ impl SessionManager {
                 tools: tools.clone(),
                 own_tools: true,
                 permissions: permissions.clone(),
-                extensions: self.extensions.is_trusted(&root),
+                extensions: trusts_all,
                 events: AgentEvents::new(move |event| reports.report(event)),
             })
             .await
@@ -187,6 +212,7 @@ impl SessionManager {
             root,
             tools,
             permissions,
+            guarded: self.settings.safeguards.guarded.clone(),
             port: Box::new(Port { stream: stream.clone(), queue: queue.clone() }),
             agent_runs_them,
         };
@@ -230,13 +256,20 @@ impl SessionManager {
         desk: &PermissionDesk,
     ) -> Result<Arc<ToolSet>, StartError> {
         let not_opened = |reason: String| StartError::WorkingDirectoryNotExists(reason);
-        let (root, allowed_roots) = (folder.to_owned(), self.settings.allowed_roots.clone());
-        let opening = tokio::task::spawn_blocking(move || Workspace::open(&root, &allowed_roots));
+        let rights = self.rights();
+        let (root, allowed_roots) = (folder.to_owned(), rights.allowed_roots);
+        let guarded = self.settings.safeguards.guarded.clone();
+        let opening = tokio::task::spawn_blocking(move || {
+            Workspace::open(&root, &allowed_roots).map(|workspace| workspace.guarded(&guarded))
+        });
         let opened = opening.await.map_err(|error| not_opened(error.to_string()))?;
         Ok(Arc::new(ToolSet::with_workspace(WorkspaceSettings {
             workspace: opened.map_err(|error| not_opened(error.to_string()))?,
             permissions: Arc::new(desk.clone()),
-            commands: self.settings.commands.clone(),
+            commands: CommandSettings {
+                allowed: rights.allow_commands,
+                ..self.settings.commands.clone()
+            },
         })))
     }
 
@@ -291,7 +324,31 @@ impl SessionManager {
 
     /// How tools that ask are dealt with if nobody says otherwise.
     pub fn default_permissions(&self) -> PermissionMode {
-        self.settings.permissions
+        self.rights.lock().permissions
+    }
+
+    /// What sessions may do.
+    pub fn rights(&self) -> SessionRights {
+        self.rights.lock().clone()
+    }
+
+    /// Takes rights away, from sessions that are open, too. Those only keep their folders.
+    pub fn narrow(&self, wanted: &SessionRights) {
+        let (before, now) = {
+            let mut rights = self.rights.lock();
+            let before = rights.clone();
+            *rights = before.narrowed_by(wanted);
+            (before, rights.clone())
+        };
+        for session in self.sessions.lock().values() {
+            if now.permissions != before.permissions {
+                let mode = session.desk.mode().stricter(now.permissions);
+                session.desk.set_mode(mode);
+            }
+            if before.allow_commands && !now.allow_commands {
+                session.extensions.forbid_commands();
+            }
+        }
     }
 
     /// How the extensions of a session stand.

@@ -114,8 +114,9 @@ impl Harness {
                 None
             }
             Ok(delivery) => {
-                let entries = delivery.entries().iter();
-                let responses = entries.map(|json| serde_json::from_str(json).expect("a response"));
+                let entries = delivery.entries().into_iter();
+                let responses =
+                    entries.map(|json| serde_json::from_str(&json).expect("a response"));
                 let responses = responses.collect();
                 delivery.commit();
                 Some(responses)

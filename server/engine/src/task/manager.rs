@@ -7,13 +7,14 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use wire::entry::{DRIVING, Entry, Model};
-use wire::{PermissionMode, SessionId, TaskId, TaskResponse, Usage};
+use wire::{SessionId, TaskId, TaskResponse, Usage};
 
 use super::flow::{self, Mode, Plan};
 use super::run::{EndOfTask, SessionPort, Sessions};
 use super::{TaskEnd, TaskError};
 use crate::lifecycle::Lifecycle;
 use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey, shrink};
+use crate::permission::SessionPermissions;
 use crate::session::SessionManager;
 
 /// Starts, finds and stops tasks.
@@ -44,7 +45,7 @@ pub struct ManagedTask {
     /// Where its agents work; empty for the default folder.
     pub working_directory: String,
     /// How its agents' tools that ask are dealt with.
-    pub permissions: PermissionMode,
+    pub permissions: SessionPermissions,
     /// What the user typed.
     pub user_input: String,
 }

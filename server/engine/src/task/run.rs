@@ -5,11 +5,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use wire::{PermissionMode, SessionId, TaskResponse, Usage};
+use wire::{SessionId, TaskResponse, Usage};
 
 use super::decision::Decision;
 use super::flow::{Broken, Port, Role, TaskEnd};
 use crate::live::LiveLog;
+use crate::permission::SessionPermissions;
 use crate::session::{CalledTool, PendingTurn, SessionManager, TurnEnd, TurnOutcome};
 
 /// Where a run's prompts go.
@@ -17,7 +18,7 @@ pub(super) enum Sessions {
     /// To a session that somebody else opened.
     Borrowed(SessionId),
     /// To sessions of its own, which work in this folder.
-    Own { working_directory: String, permissions: PermissionMode, open: Option<SessionId> },
+    Own { working_directory: String, permissions: SessionPermissions, open: Option<SessionId> },
 }
 
 /// A run at work.
@@ -57,7 +58,7 @@ impl Port for SessionPort {
         let session = tokio::select! {
             biased;
             () = self.stop.cancelled() => return Err(Broken::Stopped),
-            started = self.manager.start_with(model, working_directory, *permissions) => started,
+            started = self.manager.start_with(model, working_directory, permissions.clone()) => started,
         };
         let session_id = session.map_err(|error| Broken::Crashed(error.to_string()))?;
         *open = Some(session_id);

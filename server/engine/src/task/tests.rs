@@ -88,7 +88,7 @@ impl Harness {
             name: "t".to_owned(),
             model_override: None,
             working_directory: String::new(),
-            permissions: PermissionMode::ApproveAll,
+            permissions: PermissionMode::ApproveAll.into(),
             user_input: "the input".to_owned(),
         });
         started.expect("the task is there")
@@ -144,8 +144,8 @@ async fn read_to_the_end<R: serde::de::DeserializeOwned>(
             Err(error) => panic!("{error}"),
         };
         let closed = delivery.is_closed();
-        let entries = delivery.entries().iter();
-        seen.extend(entries.map(|json| serde_json::from_str::<R>(json).expect("a response")));
+        let entries = delivery.entries().into_iter();
+        seen.extend(entries.map(|json| serde_json::from_str::<R>(&json).expect("a response")));
         delivery.commit();
         if closed {
             return seen;

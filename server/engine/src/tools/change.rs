@@ -50,6 +50,7 @@ impl ToolHandler for CreateFile {
             path: Some(shown.clone()),
             detail: Some(preview(&content)),
             diff: None,
+            each_time: false,
         };
         self.0.ask(request).await?;
         let size = content.len();
@@ -132,6 +133,7 @@ async fn change(
         path: Some(shown.clone()),
         detail: None,
         diff: Some(preview(&diff)),
+        each_time: false,
     };
     run.ask(request).await?;
     blocking(run, move |run, cancel| {

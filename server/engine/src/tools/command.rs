@@ -31,23 +31,8 @@ const MAX_TITLE: usize = 80;
 pub struct CommandSettings {
     /// Commands are refused otherwise.
     pub allowed: bool,
-    /// Variables that commands must not see, besides the portal's own: those with keys.
+    /// Variables that commands must not see, besides those that look like secrets.
     pub secrets: Vec<String>,
-}
-
-impl CommandSettings {
-    /// Whether a variable is kept from commands.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "commands run on Unix only"))]
-    fn is_secret(&self, name: &str) -> bool {
-        is_secret(name, &self.secrets)
-    }
-}
-
-/// Whether a variable is kept from what models run: it is one of `secrets`, or the portal's own.
-pub(crate) fn is_secret(name: &str, secrets: &[String]) -> bool {
-    let own = "COPILOT_PORTAL_";
-    name.get(..own.len()).is_some_and(|start| start.eq_ignore_ascii_case(own))
-        || secrets.iter().any(|secret| secret.eq_ignore_ascii_case(name))
 }
 
 pub(super) struct RunCommand {
@@ -79,6 +64,7 @@ impl RunCommand {
             path: Some(folder.to_owned()),
             detail: Some(visible(command)),
             diff: None,
+            each_time: false,
         };
         self.run.ask(request).await
     }

@@ -23,9 +23,11 @@ use cap_std::fs::{Dir, File, Metadata, OpenOptions, Permissions};
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
+use crate::guarded::{Guarded, Identity};
+
 pub use error::{Fault, SandboxError};
-pub(crate) use name::show_path;
 pub(super) use name::visible;
+pub(crate) use name::{normal, show_path};
 pub(super) use visit::{Found, Visited};
 
 /// As many as Linux follows.
@@ -40,6 +42,9 @@ struct Inner {
     folder: Dir,
     /// None if all of the folder is allowed.
     allowed: Option<Vec<PathBuf>>,
+    guarded: Guarded,
+    /// The whole folder is the portal's own.
+    is_guarded: bool,
     /// Held from the last look at a file until it is replaced.
     changing: Mutex<()>,
     #[cfg(test)]
@@ -121,6 +126,8 @@ impl Workspace {
             root,
             folder,
             allowed: None,
+            guarded: Guarded::default(),
+            is_guarded: false,
             changing: Mutex::new(()),
             #[cfg(test)]
             before_open: Mutex::new(None),
@@ -133,6 +140,17 @@ impl Workspace {
             inner.allowed = Some(allowed_roots.iter().map(resolve).collect::<Result<_, _>>()?);
         }
         Ok(Self(Arc::new(inner)))
+    }
+
+    /// The same folder without what governs the portal. To be called before the first use.
+    #[must_use]
+    pub fn guarded(self, guarded: &Guarded) -> Self {
+        let Ok(mut inner) = Arc::try_unwrap(self.0) else {
+            unreachable!("nobody uses it yet");
+        };
+        inner.is_guarded = guarded.covers(&inner.root);
+        inner.guarded = guarded.clone();
+        Self(Arc::new(inner))
     }
 
     /// The folder, links resolved.
@@ -203,6 +221,10 @@ impl Inner {
         if !metadata.is_file() {
             return Err(Fault::NotAFile);
         }
+        // Whatever name led to it: it may have several.
+        if self.guarded.look().is_file(&self.identity(&metadata, &real)) {
+            return Err(Fault::Guarded);
+        }
         Ok(OpenFile { real, size: metadata.len(), file, permissions: metadata.permissions() })
     }
 
@@ -211,7 +233,11 @@ impl Inner {
         if path.is_empty() || path.contains('\0') {
             return Err(Fault::NotAPath);
         }
+        if self.is_guarded {
+            return Err(Fault::Guarded);
+        }
         let walked = self.walk(Path::new(path), links, missing)?;
+        self.check_guarded(&walked)?;
         if self.is_allowed(&walked.real) { Ok(walked) } else { Err(Fault::NotAllowed) }
     }
 
@@ -240,7 +266,10 @@ impl Inner {
                     match missing {
                         Missing::Fail => return Err(Fault::Missing),
                         Missing::Suppose => return suppose(path_to(&trail).join(&name), ahead),
-                        Missing::Create => self.create_folder(here, &path_to(&trail), &name)?,
+                        Missing::Create => {
+                            self.check_name(here, &path_to(&trail), &name)?;
+                            self.create_folder(here, &path_to(&trail), &name)?;
+                        }
                     }
                     ahead.push_front(Step::Down(name));
                     continue;
@@ -260,6 +289,8 @@ impl Inner {
             } else if metadata.is_dir() {
                 self.about_to_open(&name);
                 let folder = here.open_dir_nofollow(&name)?;
+                let real = path_to(&trail).join(&name);
+                self.check_folder(&folder, &real)?;
                 trail.push((name, folder));
             } else if last {
                 let real = path_to(&trail).join(&name);
@@ -296,6 +327,53 @@ impl Inner {
             ahead.push_front(step);
         }
         Ok(())
+    }
+
+    /// Refuses what governs the portal, by what it is or by where it would come to be.
+    fn check_guarded(&self, walked: &Walked) -> Result<(), Fault> {
+        let is_guarded = match &walked.end {
+            // Looked at when it was opened.
+            End::Folder(_) => false,
+            End::Entry(folder, name, metadata) => {
+                self.check_name(folder, walked.real.parent().unwrap_or(Path::new("")), name)?;
+                self.guarded.look().is_file(&self.identity(metadata, &walked.real))
+            }
+            End::Absent(folder, name) => {
+                self.check_name(folder, walked.real.parent().unwrap_or(Path::new("")), name)?;
+                false
+            }
+            End::Nowhere => self.guarded.look().is_path(&self.root.join(&walked.real)),
+        };
+        if is_guarded { Err(Fault::Guarded) } else { Ok(()) }
+    }
+
+    fn check_folder(&self, folder: &Dir, real: &Path) -> Result<(), Fault> {
+        if self.guarded.is_empty() {
+            return Ok(());
+        }
+        let identity = self.identity(&folder.dir_metadata()?, real);
+        if self.guarded.look().is_file(&identity) { Err(Fault::Guarded) } else { Ok(()) }
+    }
+
+    /// Refuses a name in a folder that `real` is the path of.
+    fn check_name(&self, folder: &Dir, real: &Path, name: &OsStr) -> Result<(), Fault> {
+        if self.guarded.is_empty() {
+            return Ok(());
+        }
+        let identity = self.identity(&folder.dir_metadata()?, real);
+        if self.guarded.look().is_name(&identity, name) { Err(Fault::Guarded) } else { Ok(()) }
+    }
+
+    #[cfg(unix)]
+    #[expect(clippy::unused_self, reason = "elsewhere, the path tells what it is")]
+    fn identity(&self, metadata: &Metadata, _real: &Path) -> Identity {
+        use cap_std::fs::MetadataExt;
+        Identity::of_numbers(metadata.dev(), metadata.ino())
+    }
+
+    #[cfg(not(unix))]
+    fn identity(&self, _metadata: &Metadata, real: &Path) -> Identity {
+        Identity::of_path(&self.root.join(real))
     }
 
     fn is_allowed(&self, real: &Path) -> bool {

@@ -147,7 +147,7 @@ fn changing() -> [Specification; 3] {
 
 fn running() -> Specification {
     Specification {
-        name: "runCommand",
+        name: super::RUN_COMMAND,
         description: "Run a command with the shell, without input. Returns its exit code and \
             output; of long output, the beginning and the end. Whatever it leaves in the \
             background is ended with it."

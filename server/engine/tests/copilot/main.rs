@@ -11,7 +11,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::agent::copilot::{Copilot, CopilotSettings, OwnProvider, ProviderKind};
+use engine::agent::copilot::Copilot;
+use engine::agent::copilot_settings::{CopilotSettings, OwnProvider, ProviderKind};
 use engine::agent::openai::{BaseUrl, KeySource, ProviderModel};
 use engine::agent::{
     AgentBackend, AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings, TextKind,

@@ -130,6 +130,9 @@ async fn a_provider_is_sent_context_and_new_tools_at_once() {
     assert_eq!(messages[1]["content"], "hello @add\n\nsay a secret");
 
     project.write("late", &one_tool("late_tool", "better late"));
+    // Allowed elsewhere: this session has not started it.
+    let other = project.start_with("stub").await;
+    project.sessions.trust_extensions(other, true).await.expect("an open session");
     let calls = |name: &str| Frames::new().call(0, "a", name, "{}").finish("tool_calls").done();
     stub.push(calls("extensions_reload").answer());
     stub.push(calls("late_tool").answer());

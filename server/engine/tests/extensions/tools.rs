@@ -105,36 +105,48 @@ async fn an_aborted_turn_aborts_the_handler() {
 }
 
 #[tokio::test]
-async fn a_model_can_write_an_extension_and_use_it_in_the_same_turn() {
+async fn a_model_can_write_an_extension_that_runs_when_somebody_has_allowed_it() {
     let project = Project::with(&[]);
     let id = project.start().await;
-    let seen = project
-        .ask(
-            id,
-            "use the extensions_manage tool with {\"operation\": \"scaffold\", \"name\": \"fresh\"}, \
-             then use the extensions_reload tool, then use the fresh_hello tool with you",
-        )
-        .await;
+    let scaffold = |arguments: &str| format!("use the extensions_manage tool with {arguments}");
+    let fresh = scaffold(r#"{"operation": "scaffold", "name": "fresh"}"#);
+    // Even in a session that approves everything.
+    let (question, seen) = ask_and_decide(&project, id, &fresh, PermissionDecision::Approve).await;
+    assert_eq!(question.request.kind, PermissionKind::Command);
+    let path = project.path(".github/extensions/fresh/extension.mjs");
+    let path = path.canonicalize().expect("it was made").display().to_string();
+    assert_eq!(question.request.path.as_ref(), Some(&path), "all of it");
     let results = results(&seen);
-    let [Ok(made), Ok(reloaded), Ok(greeting)] = &*results else { panic!("{results:?}") };
-    assert!(made.contains(".github/extensions/fresh/extension.mjs"), "{made}");
-    assert_eq!(reloaded, "fresh (project): running; tools: fresh_hello");
-    assert_eq!(greeting, "Hello, you!");
+    let [Ok(made)] = &*results else { panic!("{results:?}") };
+    assert!(made.contains(&path), "{made}");
+    let use_it = "use the extensions_reload tool, then use the fresh_hello tool with you";
+    let results = super::results(&project.ask(id, use_it).await);
+    let untrusted = "fresh (project): untrusted: it is new since extensions were allowed";
+    assert_eq!(results[0], Ok(untrusted.to_owned()));
+    assert!(results[1].is_err());
+    project.sessions.trust_extensions(id, true).await.expect("an open session");
+    let results = super::results(&project.ask(id, use_it).await);
+    assert_eq!(results[0], Ok("fresh (project): running; tools: fresh_hello".to_owned()));
+    assert_eq!(results[1], Ok("Hello, you!".to_owned()));
 
     let manage = async |arguments: &str| {
         let prompt = format!("use the extensions_manage tool with {arguments}");
         super::results(&project.ask(id, &prompt).await).remove(0)
     };
-    let again = manage(r#"{"operation": "scaffold", "name": "fresh"}"#).await;
-    assert!(again.is_err(), "it is not overwritten");
+    let (_, seen) = ask_and_decide(&project, id, &fresh, PermissionDecision::Approve).await;
+    assert!(super::results(&seen)[0].is_err(), "it is not overwritten");
     for name in ["../up", "a/b", ".git", ""] {
         let made = manage(&format!(r#"{{"operation": "scaffold", "name": "{name}"}}"#)).await;
         assert_eq!(made.expect_err(name).code.as_deref(), Some("invalid_arguments"));
     }
-    let mine = manage(r#"{"operation": "scaffold", "name": "mine", "location": "user"}"#).await;
-    assert!(mine.is_ok() && project.user_folder.path().join("mine/extension.mjs").is_file());
+    let mine = scaffold(r#"{"operation": "scaffold", "name": "mine", "location": "user"}"#);
+    let (_, seen) = ask_and_decide(&project, id, &mine, PermissionDecision::Approve).await;
+    assert!(
+        super::results(&seen)[0].is_ok()
+            && project.user_folder.path().join("mine/extension.mjs").is_file()
+    );
     let list = manage(r#"{"operation": "list"}"#).await.expect("a list");
-    assert!(list.contains("mine (user): stopped: not started yet: reload"), "{list}");
+    assert!(list.contains("mine (user): untrusted: it is new"), "{list}");
     let inspected = manage(r#"{"operation": "inspect", "name": "fresh"}"#).await.expect("a text");
     assert!(inspected.contains("fresh is ready"), "{inspected}");
     assert!(manage(r#"{"operation": "inspect", "name": "other"}"#).await.is_err());

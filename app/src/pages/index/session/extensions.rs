@@ -136,7 +136,15 @@ fn draw_trust(
     is_busy: RwSignal<bool>,
     trust: Callback<ExtensionTrust>,
 ) -> AnyView {
-    let (text, word, button) = if known.trusted {
+    let is_changed = known.extensions.iter().any(|one| one.state == ExtensionState::Untrusted);
+    let (text, word, button) = if known.trusted && is_changed {
+        (
+            "Some extensions are new, or have changed since they were allowed. Look at them, then \
+             allow them as they are now, in this folder:",
+            ExtensionTrust::Allow,
+            "Allow extensions as they are now",
+        )
+    } else if known.trusted {
         (
             "Extensions may run in this folder:",
             ExtensionTrust::Forbid,

@@ -26,7 +26,8 @@ impl<'t> Reader<'t> {
     }
 
     fn job(&mut self, node: &'t Node, path: &Path) -> Read<Job> {
-        let object = self.object(node, path, &["requireUserInput", "permissions", "work"])?;
+        let object =
+            self.object(node, path, &["requireUserInput", "permissions", "approveFiles", "work"])?;
         let mut input = UserInput::default();
         let work = self.required(&object, path, "work", |reader, node, path| {
             reader.work(node, path, &mut input)
@@ -46,10 +47,18 @@ impl<'t> Reader<'t> {
             }
         });
         let permissions = self.optional(&object, path, "permissions", Self::permission_mode);
+        let approve_files = self.optional(&object, path, "approveFiles", |reader, node, path| {
+            reader.list(node, path, Self::file_pattern)
+        });
         let mut work = work?;
         number(&mut work, &mut 0);
         declared?;
-        Ok(Job { require_user_input: input.is_required, permissions: permissions?, work })
+        Ok(Job {
+            require_user_input: input.is_required,
+            permissions: permissions?,
+            approve_files: approve_files?.unwrap_or_default(),
+            work,
+        })
     }
 
     fn permission_mode(&mut self, node: &'t Node, path: &Path) -> Read<PermissionMode> {
@@ -58,6 +67,23 @@ impl<'t> Reader<'t> {
             let reason = format!("Must be approve-all, ask or deny, not {}.", Quoted(&word));
             self.report(node.ordinal, path, reason)
         })
+    }
+
+    /// A glob for files below a folder. It is compiled where it is used; what can be wrong with it
+    /// is said here.
+    fn file_pattern(&mut self, node: &'t Node, path: &Path) -> Read<String> {
+        let pattern = self.string(node, path)?;
+        let climbs = pattern.split(['/', '\\']).any(|name| name == "..");
+        let count = |c: char| pattern.matches(c).count();
+        let is_open = count('[') != count(']') || count('{') != count('}');
+        if pattern.is_empty() || pattern.starts_with(['/', '\\']) || climbs || is_open {
+            let reason = format!(
+                "Must be a pattern of files below the job's folder, not {}.",
+                Quoted(&pattern)
+            );
+            return self.report(node.ordinal, path, reason);
+        }
+        Ok(pattern)
     }
 
     fn work(&mut self, node: &'t Node, path: &Path, input: &mut UserInput) -> Read<Work> {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Entry, Problems, complete};
 
-const NAMES: [&str; 25] = [
+const NAMES: [&str; 26] = [
     "models",
     "driving",
     "drivingSessionRetries",
@@ -21,6 +21,7 @@ const NAMES: [&str; 25] = [
     "prompt",
     "requireUserInput",
     "permissions",
+    "approveFiles",
     "availability",
     "condition",
     "criteria",

@@ -24,9 +24,9 @@ use tokio_util::task::AbortOnDropHandle;
 use super::events::Reader;
 use super::permission::Asker;
 use super::runtime::Runtime;
-use super::settings::CopilotSettings;
 use super::tools;
 use super::turn::{Died, Turns};
+use crate::agent::copilot_settings::CopilotSettings;
 use crate::agent::{AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings};
 
 /// Events that may wait for us. They are taken at once, but a machine that stands still for a

@@ -10,8 +10,8 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::find::Places;
 use super::runtime::Runtime;
-use super::settings::CopilotSettings;
 use crate::agent::AgentError;
+use crate::agent::copilot_settings::CopilotSettings;
 
 /// Starts and keeps the CLI.
 pub(super) struct Launcher {

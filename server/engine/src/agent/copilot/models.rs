@@ -11,8 +11,8 @@ use wire::ModelInfo;
 use super::PROVIDER;
 use super::find::Places;
 use super::launcher::{Launcher, NOT_INSTALLED};
-use super::settings::{CopilotSettings, OwnProvider};
 use crate::agent::AgentError;
+use crate::agent::copilot_settings::{CopilotSettings, OwnProvider};
 use crate::agent::openai::KeySource;
 
 /// How long a failure is remembered: to find out again means to start the CLI again.

@@ -1,6 +1,6 @@
 //! The questions of the CLI's own tools, as the portal asks them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -69,6 +69,7 @@ fn question(data: &PermissionRequestData, folder: &Path) -> PermissionRequest {
         path: None,
         detail: None,
         diff: None,
+        each_time: false,
     };
     let path = text("fileName").or_else(|| text("path")).map(|path| shown(path, folder));
     match data.kind {
@@ -89,7 +90,7 @@ fn question(data: &PermissionRequestData, folder: &Path) -> PermissionRequest {
             };
             let detail = if is_new { known("newFileContents") } else { None };
             let diff = known("diff").filter(|_| detail.is_none());
-            PermissionRequest { kind, title: format!("{verb} {file}"), path, detail, diff }
+            PermissionRequest { kind, title: format!("{verb} {file}"), path, detail, diff, ..plain }
         }
         Some(PermissionRequestKind::Read) => {
             let file = path.clone().unwrap_or_else(|| "a file".to_owned());
@@ -122,11 +123,23 @@ fn question(data: &PermissionRequestData, folder: &Path) -> PermissionRequest {
     }
 }
 
-/// A path as seen from the folder, if it is below.
+/// Where a file really is, as seen from the folder if it is below: that is what is decided about.
 fn shown(path: &str, folder: &Path) -> String {
-    let below =
-        Path::new(path).strip_prefix(folder).ok().filter(|rest| rest.components().count() > 0);
-    show_path(&below.map_or_else(|| path.into(), |rest| rest.to_string_lossy()))
+    let path = resolve(&folder.join(path));
+    let folder = resolve(folder);
+    let below = path.strip_prefix(&folder).ok().filter(|rest| rest.components().count() > 0);
+    show_path(&below.unwrap_or(&path).to_string_lossy())
+}
+
+/// The path without links, as far as there is something.
+fn resolve(path: &Path) -> PathBuf {
+    for ancestor in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (ancestor.canonicalize(), path.strip_prefix(ancestor)) {
+            // Joined with nothing, it would end with a separator.
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    path.to_owned()
 }
 
 /// The first line, cut.

@@ -10,15 +10,16 @@ use futures_util::future::{FusedFuture, FutureExt};
 use github_copilot_sdk::Client;
 use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
-use tokio::process::{Child, ChildStderr, Command};
+use tokio::process::{Child, ChildStderr};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::settings::CopilotSettings;
+use crate::agent::copilot_settings::CopilotSettings;
+use crate::environment::is_ours;
 #[cfg(unix)]
 use crate::process_group::ProcessGroup;
-use crate::tools::is_secret;
+use crate::process_group::{self, Input};
 
 /// How long the CLI may take to say goodbye, and then to be gone.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -151,20 +152,16 @@ fn mark() -> String {
 }
 
 fn spawn(program: &Path, settings: &CopilotSettings, mark: &str) -> std::io::Result<Child> {
-    let mut command = Command::new(program);
+    let mut command = process_group::command(program, Input::Pipe);
     command
         .args(["--server", "--stdio", "--no-auto-update"])
-        .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
+        .stderr(Stdio::piped());
     if settings.provider.is_some() {
         command.arg("--no-auto-login");
     }
-    #[cfg(unix)]
-    command.process_group(0);
     for (name, _) in std::env::vars_os() {
-        if is_secret(&name.to_string_lossy(), &settings.secrets) {
+        if is_ours(&name.to_string_lossy(), &settings.secrets) {
             command.env_remove(name);
         }
     }
@@ -175,9 +172,9 @@ fn spawn(program: &Path, settings: &CopilotSettings, mark: &str) -> std::io::Res
 
 /// The process, and with it those that it starts.
 struct Watched {
-    child: Child,
     #[cfg(unix)]
     group: ProcessGroup,
+    child: Child,
 }
 
 impl Watched {
@@ -190,11 +187,13 @@ impl Watched {
         }
     }
 
-    fn end(&mut self) {
+    /// Ends what is left, and waits for it.
+    async fn end(&mut self) {
         #[cfg(unix)]
-        self.group.end();
+        self.group.finish(&mut self.child).await;
         // Fails if it has ended by itself.
-        let _ = self.child.start_kill();
+        #[cfg(not(unix))]
+        let _ = self.child.kill().await;
     }
 }
 
@@ -208,7 +207,7 @@ async fn watch(mut process: Watched, log: ChildStderr, death: Arc<Death>) {
             () = &mut log => {}
         }
     };
-    process.end();
+    process.end().await;
     if let Some(status) = status {
         // What it wrote before its end says more than its end.
         if !log.is_terminated() {
@@ -221,8 +220,6 @@ async fn watch(mut process: Watched, log: ChildStderr, death: Arc<Death>) {
         if death.reason.set(format!("the Copilot CLI ended ({how})")).is_ok() {
             tracing::warn!(how, "the Copilot CLI ended");
         }
-    } else {
-        let _ = process.child.wait().await;
     }
     drop(log);
     death.happened.cancel();

@@ -86,6 +86,7 @@ impl BaseUrl {
     }
 
     /// The address itself, without a slash at its end.
+    #[cfg(feature = "copilot")]
     pub(crate) fn as_str(&self) -> &str {
         self.0.as_str().trim_end_matches('/')
     }
@@ -160,6 +161,7 @@ impl ApiKey {
     }
 
     /// The key itself, for those who send it.
+    #[cfg(feature = "copilot")]
     pub(crate) fn reveal(&self) -> &str {
         &self.0
     }

@@ -20,6 +20,11 @@ pub(super) struct Script {
 }
 
 impl Script {
+    /// Whether a text says what to do in which turn.
+    pub(super) fn is_script(text: &str) -> bool {
+        LINE.is_match(text)
+    }
+
     /// The text whose instructions a turn carries out.
     pub(super) fn follow(
         &mut self,
@@ -42,7 +47,7 @@ impl Script {
 }
 
 /// From the first beginning to the last end: what is reported may have such words, too.
-fn without_context(prompt: &str) -> String {
+pub(super) fn without_context(prompt: &str) -> String {
     let (begin, end) = CONTEXT;
     match (prompt.find(begin), prompt.rfind(end)) {
         (Some(from), Some(to)) if from < to => {

@@ -77,6 +77,19 @@ pub(super) fn summary(steps: &[Step]) -> Option<String> {
     (!done.is_empty()).then(|| format!("Done. I was asked to {}.", done.join(", then ")))
 }
 
+/// What an agent says in its last step, if it was not told what to say.
+pub(super) fn agent_summary(steps: &[Step]) -> String {
+    summary(steps).unwrap_or_else(|| {
+        "I am a simulated model: I run on this machine, cost nothing and understand nothing, so \
+         the goal is not reached. I do obey plain sentences, though. Try one of these:\n\n\
+         - `use the listFiles tool`\n\
+         - `use the readFiles tool with README.md, then say \"I have read it.\"`\n\
+         - `use the createFile tool with the arguments {\"path\": \"hello.txt\", \"content\": \
+         \"hello\\n\"}`"
+            .to_owned()
+    })
+}
+
 /// For a prompt without instructions.
 pub(super) fn answer(prompt: &str) -> String {
     const LONGEST: usize = 400;

@@ -2,11 +2,13 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
 use wire::Usage;
 
 use super::instructions::{Argument, Step, Stream, parse};
+use super::plan::{Next, Plan};
 use super::{SimulatedSettings, texts};
 use crate::agent::{AgentError, AgentEvent, AgentSettings, TextKind, Tool, ToolCall};
 
@@ -47,6 +49,29 @@ impl<'a> Turn<'a> {
             self.write(TextKind::Message, &summary).await;
         }
         Ok(())
+    }
+
+    /// Writes the next step of a plan.
+    pub(super) async fn pursue(
+        mut self,
+        plan: &Mutex<Option<Plan>>,
+        reasons: bool,
+    ) -> Result<(), AgentError> {
+        let reasoning = plan.lock().as_ref().map(|plan| texts::reasoning(plan.steps()));
+        if let Some(reasoning) = reasoning.filter(|_| reasons && self.number == 1) {
+            self.write(TextKind::Reasoning, &reasoning).await;
+        }
+        loop {
+            let next = plan.lock().as_mut().map(Plan::next);
+            match next {
+                Some(Next::Do(step)) => self.carry_out(&step).await?,
+                Some(Next::Write(step)) => {
+                    self.write(TextKind::Message, &step).await;
+                    return Ok(());
+                }
+                None => return Ok(()),
+            }
+        }
     }
 
     async fn carry_out(&mut self, step: &Step) -> Result<(), AgentError> {

@@ -197,3 +197,34 @@ async fn nobody_deciding_in_time_is_a_refusal() {
     assert!(!fixture.exists("new.md"));
     fixture.finish().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn simulated_models_obey_plain_sentences_as_agents() {
+    for model in ["simulated-standard", "simulated-quick", "gpt-5.2"] {
+        let mut fixture = Fixture::new();
+        let goal = "Use the readFiles tool with README.md. Say \"Now the page\", then use the \
+             createFile tool with the arguments {\"path\":\"docs/new.md\",\"content\":\"new\\n\"}. \
+             Finally say \"There is a page.\"";
+        fixture.pursue_with(goal, model).await;
+        let (text, done) = fixture.end().await;
+        assert_eq!(ended(&done), (RunEnd::Done, None), "{model}: {text}");
+        assert_eq!(fixture.text("docs/new.md"), "new\n");
+        for part in [
+            "### Step 1/12\n\nI use the readFiles tool.\n\n- **`readFiles`** `README.md`",
+            "# Hello",
+            "### Step 2/12\n\nNow the page\n\n- **`createFile`** `docs/new.md`",
+            "### Step 3/12\n\nThere is a page.\n",
+        ] {
+            assert!(text.contains(part), "{part}:\n{text}");
+        }
+        assert!(!text.contains("Not a step"), "{text}");
+
+        fixture.pursue_with("add a licence", model).await;
+        let (text, done) = fixture.end().await;
+        assert_eq!(ended(&done), (RunEnd::Done, None), "{model}: {text}");
+        assert!(text.contains("I am a simulated model"), "{text}");
+        fixture.pursue_with("fail with \"no credit\"", model).await;
+        assert_eq!(ended(&fixture.end().await.1), (RunEnd::Failed, Some("no credit")));
+        fixture.finish().await;
+    }
+}

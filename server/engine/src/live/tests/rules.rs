@@ -11,10 +11,8 @@ async fn a_token_gets_everything_at_once_if_there_is_anything() {
     let begun = Instant::now();
     let delivery = log.poll(token("t")).await.expect("an answer");
     assert_eq!(begun.elapsed(), Duration::ZERO);
-    let json = delivery.to_json(ErrorName::SessionClosed);
-    let reply: LiveReply<SessionResponse> = serde_json::from_str(&json).expect("a reply");
-    let responses = vec![prompt("a"), prompt("b")];
-    assert_eq!(reply, LiveReply::Responses { responses });
+    assert_eq!(parse(&delivery), [prompt("a"), prompt("b")]);
+    assert!(matches!(delivery.into_parts(), (Said::Batch(_), _)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -62,9 +60,10 @@ async fn the_reader_without_a_token_gets_one_bare_response_a_call() {
     let log = new_log();
     push_all(&log, &[SessionResponse::Idle, prompt("b")]);
     let delivery = log.poll(ReaderKey::Implicit).await.expect("an answer");
-    let json = delivery.to_json(ErrorName::SessionClosed);
-    assert_eq!(json, r#"{"callback":"onIdle"}"#);
-    delivery.commit();
+    let (Said::Single(mut said), receipt) = delivery.into_parts() else { panic!("several") };
+    assert_eq!(said.next().as_deref(), Some(r#"{"callback":"onIdle"}"#));
+    assert_eq!(said.next(), None);
+    receipt.commit();
     let next = read(&log, &ReaderKey::Implicit).await;
     assert_eq!(next, Some(vec![prompt("b")]));
     let error = poll_error(&log, &ReaderKey::Implicit).await;
@@ -139,8 +138,8 @@ async fn a_lost_closed_is_given_again() {
     assert!(lost.is_closed());
     drop(lost);
     let again = log.poll(token("t")).await.expect("closed");
-    let (json, receipt) = again.into_json(ErrorName::SessionClosed);
-    assert_eq!(json, r#"{"error":"SessionClosed"}"#);
+    let (said, receipt) = again.into_parts();
+    assert!(matches!(said, Said::Closed), "{said:?}");
     receipt.commit();
     assert_eq!(poll_error(&log, &token("t")).await, PollError::NotFound);
 }
@@ -497,4 +496,58 @@ async fn five_hundred_readers_are_answered_less_often_but_in_time() {
     let oldest = seen.iter().map(|(_, oldest)| *oldest).max();
     assert!((12_000..18_000).contains(&answers), "{answers} answers");
     assert!(oldest < Some(75), "{oldest:?} ms old");
+}
+
+/// What the next answers hold, until nothing is new.
+async fn answers(log: &Log, reader: &ReaderKey) -> Vec<Vec<SessionResponse>> {
+    let mut all = Vec::new();
+    while let Ok(delivery) = log.poll(reader.clone()).await {
+        all.push(parse(&delivery));
+        delivery.commit();
+    }
+    all
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_ends_at_about_a_megabyte_and_the_next_one_goes_on() {
+    let log = new_log();
+    let filler = "x".repeat(300_000);
+    let prompts: Vec<_> = (0..10).map(|number| prompt(&format!("{number} {filler}"))).collect();
+    push_all(&log, &prompts);
+    let answers = answers(&log, &token("t")).await;
+    assert_eq!(answers.iter().map(Vec::len).collect::<Vec<_>>(), [4, 4, 2]);
+    assert_eq!(answers.concat(), prompts);
+
+    push_all(&log, &[prompt(&filler.repeat(10))]);
+    assert_eq!(read(&log, &token("t")).await.map(|one| one.len()), Some(1), "one, however long");
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_small_responses_come_in_several_answers() {
+    let log = new_log();
+    let prompts: Vec<_> = (0..10_000).map(|number| prompt(&number.to_string())).collect();
+    push_all(&log, &prompts);
+    let answers = answers(&log, &token("t")).await;
+    assert!(answers.len() > 1 && answers.iter().all(|answer| answer.len() <= 4096));
+    assert_eq!(answers.concat(), prompts);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_text_of_an_open_block_comes_in_parts_of_whole_characters() {
+    let log = new_log();
+    let id = || "m".to_owned();
+    let start = SessionResponse::StartMessage { message_id: id() };
+    push_all(&log, &[start]);
+    let text = "äx€".repeat(500_000);
+    for (index, delta) in [&text[..1_000_002], &text[1_000_002..]].into_iter().enumerate() {
+        push_all(&log, &[SessionResponse::Message { message_id: id(), delta: delta.into() }]);
+        push_all(&log, &[prompt(&index.to_string())]);
+    }
+    let answers = answers(&log, &token("t")).await;
+    assert!(answers.len() > 2, "{}", answers.len());
+    let deltas = answers.concat().into_iter().filter_map(|response| match response {
+        SessionResponse::Message { delta, .. } => Some(delta),
+        _ => None,
+    });
+    assert!(deltas.collect::<String>() == text, "nothing is lost or comes twice");
 }

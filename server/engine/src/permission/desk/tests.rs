@@ -5,16 +5,28 @@ use std::task::{Context, Poll, Waker};
 use super::*;
 
 fn question(kind: PermissionKind) -> PermissionRequest {
-    PermissionRequest { kind, title: "may I".to_owned(), path: None, detail: None, diff: None }
+    PermissionRequest {
+        kind,
+        title: "may I".to_owned(),
+        path: None,
+        detail: None,
+        diff: None,
+        each_time: false,
+    }
 }
 
 /// A desk whose events can be looked at.
 fn desk() -> (PermissionDesk, Arc<Mutex<Vec<PermissionEvent>>>) {
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&events);
-    let desk = PermissionDesk::new(PermissionMode::Ask, PermissionDesk::TIME_OUT, move |event| {
-        seen.lock().push(event);
-    });
+    let desk = PermissionDesk::new(
+        PermissionMode::Ask,
+        PermissionDesk::TIME_OUT,
+        DeskRules::default(),
+        move |event| {
+            seen.lock().push(event);
+        },
+    );
     (desk, events)
 }
 
@@ -156,4 +168,45 @@ async fn asking_again_forgets_what_was_always_approved() {
     desk.set_mode(PermissionMode::Ask);
     let mut asking = pin!(desk.request(question(PermissionKind::Write)));
     assert!(poll(asking.as_mut()).is_pending());
+}
+
+fn about(kind: PermissionKind, path: &str) -> PermissionRequest {
+    PermissionRequest { path: Some(path.to_owned()), ..question(kind) }
+}
+
+#[tokio::test]
+async fn no_mode_answers_for_a_file_that_runs_later() {
+    let (desk, events) = desk();
+    let mut asking = pin!(desk.request(about(PermissionKind::Create, ".envrc")));
+    assert!(poll(asking.as_mut()).is_pending());
+    desk.set_mode(PermissionMode::ApproveAll);
+    assert!(poll(asking.as_mut()).is_pending());
+    assert!(desk.pending()[0].request.each_time);
+    desk.resolve(waiting(&desk), PermissionDecision::ApproveAlways).expect("it waits");
+    assert_eq!(asking.await, Ok(()));
+    assert_eq!(outcomes(&events), [PermissionOutcome::Approved], "once");
+    // Nor does an extension.
+    let mut asking =
+        pin!(super::super::approved(desk.request(about(PermissionKind::Write, ".envrc"))));
+    assert!(poll(asking.as_mut()).is_pending());
+    assert_eq!(desk.request(about(PermissionKind::Read, ".envrc")).await, Ok(()));
+    desk.set_mode(PermissionMode::Deny);
+    assert!(asking.await.is_err());
+}
+
+#[tokio::test]
+async fn what_governs_the_portal_is_refused_in_every_mode() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let guarded = crate::guarded::Guarded::new([folder.path().join("own.toml")]);
+    let rules = DeskRules {
+        folder: folder.path().to_owned(),
+        safeguards: crate::permission::Safeguards { guarded, ..Default::default() },
+        ..DeskRules::default()
+    };
+    for mode in PermissionMode::ALL {
+        let desk = PermissionDesk::new(*mode, PermissionDesk::TIME_OUT, rules.clone(), |_| {});
+        for kind in [PermissionKind::Create, PermissionKind::Write, PermissionKind::Read] {
+            assert!(desk.request(about(kind, "own.toml")).await.is_err(), "{mode} {kind}");
+        }
+    }
 }

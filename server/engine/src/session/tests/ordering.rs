@@ -19,17 +19,17 @@ async fn turn(events: impl IntoIterator<Item = AgentEvent>) -> Vec<SessionRespon
         stream.report(event);
         // In step, so that deltas are seen.
         if let Ok(delivery) = log.poll(reader.clone()).await {
-            let entries = delivery.entries().iter();
-            seen.extend(entries.map(|json| serde_json::from_str(json).expect("a response")));
+            let entries = delivery.entries().into_iter();
+            seen.extend(entries.map(|json| serde_json::from_str(&json).expect("a response")));
             delivery.commit();
         }
     }
     stream.finish("aborted");
     stream.close();
     while let Ok(delivery) = log.poll(reader.clone()).await {
-        let entries = delivery.entries().iter();
+        let entries = delivery.entries().into_iter();
         seen.extend(
-            entries.map(|json| serde_json::from_str::<SessionResponse>(json).expect("a response")),
+            entries.map(|json| serde_json::from_str::<SessionResponse>(&json).expect("a response")),
         );
         delivery.commit();
     }

@@ -3,18 +3,19 @@
 use std::io::pipe;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
 use cap_std::fs::Dir;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, Command};
+use tokio::process::Child;
 use tokio::time::Instant;
 use wire::ToolError;
 
 use crate::agent::ToolOutput;
-use crate::process_group::ProcessGroup;
+use crate::environment::is_secret;
+use crate::process_group::{self, Input, ProcessGroup};
 
 use super::capture::{Capture, Stream};
 use super::{CommandSettings, failure, visible};
@@ -63,18 +64,15 @@ impl Job<'_> {
         // One pipe for both, so that the lines stay in order.
         let (reader, writer) = pipe()?;
         let receiver = Receiver::from_owned_fd(OwnedFd::from(reader))?;
-        let mut command = Command::new("/bin/sh");
+        let mut command = process_group::command("/bin/sh", Input::Nothing);
         command
             .arg("-c")
             .arg(self.command)
             .current_dir(self.start_folder())
-            .stdin(Stdio::null())
             .stdout(writer.try_clone()?)
-            .stderr(writer)
-            .process_group(0)
-            .kill_on_drop(true);
+            .stderr(writer);
         for (name, _) in std::env::vars_os() {
-            if settings.is_secret(&name.to_string_lossy()) {
+            if is_secret(&name.to_string_lossy(), &settings.secrets) {
                 command.env_remove(name);
             }
         }
@@ -102,6 +100,8 @@ async fn watch(
     time_out: Duration,
     seen: &mut Seen<'_>,
 ) -> std::io::Result<Option<ExitStatus>> {
+    // The supervisor ends everything when its input closes, and waiting for it would close it.
+    let _input = child.stdin.take();
     let mut group = ProcessGroup::of(child);
     let mut status = None;
     let mut is_open = true;
@@ -119,7 +119,7 @@ async fn watch(
             },
             ended = child.wait(), if status.is_none() => {
                 status = Some(ended?);
-                group.end();
+                group.end_rest();
                 end.as_mut().reset(Instant::now() + LAST_OUTPUT);
             }
             () = &mut end => break,

@@ -29,6 +29,9 @@ pub enum Fault {
     /// The repository's own data.
     #[error("`.git` is off limits")]
     Git,
+    /// The portal's own settings, keys or data.
+    #[error("the portal's own settings, keys and data are off limits")]
+    Guarded,
     /// Links that lead to links, and so on.
     #[error("too many symbolic links")]
     TooManyLinks,
@@ -82,7 +85,9 @@ impl Fault {
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::NotAPath => "invalid_arguments",
-            Self::Outside | Self::NotAllowed | Self::Git | Self::TooManyLinks => "not_allowed",
+            Self::Outside | Self::NotAllowed | Self::Git | Self::Guarded | Self::TooManyLinks => {
+                "not_allowed"
+            }
             Self::Missing => "not_found",
             Self::Exists => "exists",
             Self::NotAFile | Self::NotAFolder => "wrong_kind",

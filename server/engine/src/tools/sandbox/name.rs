@@ -8,9 +8,16 @@ use std::path::Path;
 /// Windows ignores trailing dots and spaces, knows short names and streams; macOS ignores case and
 /// characters without width. All are refused everywhere: a folder can be shared.
 pub(crate) fn is_git(name: &OsStr) -> bool {
-    let name: String = name.to_string_lossy().chars().filter(|c| !is_ignorable(*c)).collect();
+    let name = normal(&name.to_string_lossy());
+    name == ".git" || name == "git~1"
+}
+
+/// One spelling for all names that some file system takes for the same one.
+pub(crate) fn normal(name: &str) -> String {
+    let name: String = name.chars().filter(|c| !is_ignorable(*c)).collect();
     let name = name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
-    name.eq_ignore_ascii_case(".git") || name.eq_ignore_ascii_case("git~1")
+    // By upper case first: some letters have the same capital.
+    name.to_uppercase().to_lowercase()
 }
 
 fn is_ignorable(c: char) -> bool {

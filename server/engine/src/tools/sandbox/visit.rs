@@ -74,7 +74,10 @@ impl Workspace {
             entries: 0,
             visited: Visited::default(),
         };
-        // Broken off is not wrong: whoever did it knows.
+        if self.0.is_guarded {
+            return Err(Fault::Guarded);
+        }
+        // Cancellation is not an error: the caller asked for it.
         let _ = visit.folder(&self.0.folder.try_clone()?, Path::new(""), 0);
         Ok(visit.visited)
     }
@@ -151,6 +154,9 @@ impl Visit<'_> {
             self.inner.about_to_open(&name);
             // Gone or replaced by a link: then it is no folder of ours.
             let Ok(inside) = folder.open_dir_nofollow(&name) else { continue };
+            if self.inner.check_folder(&inside, &path).is_err() {
+                continue;
+            }
             self.folder(&inside, &path, depth + 1)?;
         }
         ControlFlow::Continue(())

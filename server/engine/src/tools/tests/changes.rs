@@ -3,7 +3,7 @@
 use super::*;
 use wire::{PermissionDecision, PermissionKind, PermissionMode};
 
-use crate::permission::{DenyAll, PermissionDesk};
+use crate::permission::{DenyAll, DeskRules, PermissionDesk};
 
 fn readme(content: &str) -> Value {
     json!({ "path": "README.md", "content": content })
@@ -177,7 +177,12 @@ async fn what_changes_while_people_think_is_not_overwritten() {
 
 #[tokio::test]
 async fn a_call_that_is_dropped_while_it_waits_changes_nothing() {
-    let desk = PermissionDesk::new(PermissionMode::Ask, PermissionDesk::TIME_OUT, |_| {});
+    let desk = PermissionDesk::new(
+        PermissionMode::Ask,
+        PermissionDesk::TIME_OUT,
+        DeskRules::default(),
+        |_| {},
+    );
     let fixture = Fixture::asking(Arc::new(desk.clone()));
     let call = fixture.call("createFile", json!({ "path": "new", "content": "" }));
     tokio::select! {

@@ -12,7 +12,7 @@ pub(super) fn of_jobs() -> Vec<Mistake> {
         wrong(
             "/jobs/one/name",
             json!(1),
-            "entry.jobs[\"one\"].name: Unknown field; known are: requireUserInput, permissions, work.",
+            "entry.jobs[\"one\"].name: Unknown field; known are: requireUserInput, permissions, approveFiles, work.",
         ),
         missing("/jobs/one/work", "entry.jobs[\"one\"].work: Missing."),
         wrong(
@@ -24,6 +24,21 @@ pub(super) fn of_jobs() -> Vec<Mistake> {
             "/jobs/one/permissions",
             json!(true),
             "entry.jobs[\"one\"].permissions: Must be a string, not a boolean.",
+        ),
+        wrong(
+            "/jobs/one/approveFiles",
+            json!("a"),
+            "entry.jobs[\"one\"].approveFiles: Must be an array, not a string.",
+        ),
+        unfit(
+            "/jobs/one/approveFiles",
+            json!(["ok/*", "../a"]),
+            "entry.jobs[\"one\"].approveFiles[1]: Must be a pattern of files below the job's folder, not \"../a\".",
+        ),
+        unfit(
+            "/jobs/one/approveFiles",
+            json!(["[a"]),
+            "entry.jobs[\"one\"].approveFiles[0]: Must be a pattern of files below the job's folder, not \"[a\".",
         ),
         wrong(
             "/jobs/one/requireUserInput",

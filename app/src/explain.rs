@@ -1,0 +1,132 @@
+//! What people read when the domain says no. The API gives a name and nothing else; the sentence is
+//! made here, of the name and of what the page asked for.
+
+use wire::ErrorName;
+
+/// What the page knows about the request that was refused.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Known<'a> {
+    /// The model that was chosen.
+    pub(crate) model: Option<&'a str>,
+    /// The working directory that was typed or given.
+    pub(crate) folder: Option<&'a str>,
+    /// What the server says in the header `Portal-Message`.
+    pub(crate) details: Option<&'a str>,
+}
+
+impl<'a> Known<'a> {
+    /// About a session or a job that was to be started in a folder.
+    pub(crate) fn of_start(model: Option<&'a str>, folder: &'a str) -> Self {
+        Self { model, folder: Some(folder), details: None }
+    }
+}
+
+/// An error of the domain as one or two sentences.
+pub(crate) fn explain(name: ErrorName, known: &Known<'_>) -> String {
+    let folder = known.folder.filter(|folder| !folder.is_empty());
+    let model = known.model.filter(|model| !model.is_empty());
+    match (name, folder, model, known.details) {
+        (ErrorName::ModelIdNotFound, _, Some(model), _) => {
+            format!("The model {model} is not available any more. Refresh the list.")
+        }
+        (ErrorName::ModelNotAvailable, _, _, Some(details)) => {
+            format!("{} The server says: {details}", sentence(name))
+        }
+        (ErrorName::WorkingDirectoryNotAbsolutePath, Some(folder), ..) => {
+            format!(
+                "{folder} is not an absolute path. Start with the root, as in /home/me/project."
+            )
+        }
+        (ErrorName::WorkingDirectoryNotExists, Some(folder), ..) => {
+            format!("There is no such folder on the server's machine: {folder}")
+        }
+        _ => sentence(name).to_owned(),
+    }
+}
+
+/// The sentence of an error about whose circumstances nothing is known. One arm a name, so that a
+/// new name does not compile without its sentence.
+fn sentence(name: ErrorName) -> &'static str {
+    match name {
+        ErrorName::ModelIdNotFound => "This model is not available any more. Refresh the list.",
+        ErrorName::ModelNotAvailable => "The model's provider could not start a session.",
+        ErrorName::WorkingDirectoryNotAbsolutePath => {
+            "This is not an absolute path. Start with the root, as in /home/me/project."
+        }
+        ErrorName::WorkingDirectoryNotExists => "There is no such folder on the server's machine.",
+        ErrorName::SessionNotFound | ErrorName::SessionClosed => "This session has ended.",
+        ErrorName::TaskNotFound => "There is no such task, or not any more.",
+        ErrorName::TaskClosed => "This task has ended.",
+        ErrorName::TaskCannotClose => "This task ends with the turns of its session.",
+        ErrorName::JobNotFound => "There is no such job, or not any more.",
+        ErrorName::JobsClosed => "This job has ended.",
+        ErrorName::EntryNotInstalled => "No tasks and jobs are installed.",
+        ErrorName::UserInputRequired => "This job needs input: say what it is about.",
+        ErrorName::HttpRequestTimeout => "Nothing happened for a while.",
+        ErrorName::ParallelCallNotSupported => "Another call of this reader is still pending.",
+        ErrorName::TooManySessions => "Too many sessions are open. Close one first.",
+        ErrorName::TooManyJobs => "Too many jobs are running. Wait for one to end.",
+        ErrorName::TooManyQueries => "Too many prompts are waiting in this session.",
+        ErrorName::TooManyReaders | ErrorName::TooManyPendingCalls => {
+            "Too many windows follow this server."
+        }
+        ErrorName::PermissionNotPending => "Too late: already answered or withdrawn.",
+        ErrorName::InvalidPermissionDecision => "The server does not know this answer.",
+        ErrorName::InvalidPermissionMode => {
+            "The server does not know this way to give permissions."
+        }
+        ErrorName::InvalidExtensionTrust => "The server does not know this decision on extensions.",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_page_knows_is_in_the_sentence() {
+        let nothing = Known::default();
+        let all = Known { model: Some("m-1"), folder: Some("src"), details: Some("no login") };
+        for (name, known, text) in [
+            (
+                ErrorName::ModelIdNotFound,
+                nothing,
+                "This model is not available any more. Refresh the list.",
+            ),
+            (
+                ErrorName::ModelIdNotFound,
+                all,
+                "The model m-1 is not available any more. Refresh the list.",
+            ),
+            (
+                ErrorName::ModelNotAvailable,
+                nothing,
+                "The model's provider could not start a session.",
+            ),
+            (
+                ErrorName::ModelNotAvailable,
+                all,
+                "The model's provider could not start a session. The server says: no login",
+            ),
+            (
+                ErrorName::WorkingDirectoryNotAbsolutePath,
+                all,
+                "src is not an absolute path. Start with the root, as in /home/me/project.",
+            ),
+            (
+                ErrorName::WorkingDirectoryNotExists,
+                all,
+                "There is no such folder on the server's machine: src",
+            ),
+            (
+                ErrorName::WorkingDirectoryNotExists,
+                Known { folder: Some(""), ..nothing },
+                "There is no such folder on the server's machine.",
+            ),
+            (ErrorName::TaskNotFound, all, "There is no such task, or not any more."),
+            (ErrorName::TooManySessions, all, "Too many sessions are open. Close one first."),
+        ] {
+            assert_eq!(explain(name, &known), text, "{name}");
+        }
+    }
+}

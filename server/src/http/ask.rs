@@ -1,0 +1,61 @@
+//! The page that asks a person whose browser went to an acting path: by a link, by the address bar.
+//! The form posts to the same path, and that is the proof that the person meant it.
+
+use axum::http::StatusCode;
+use axum::response::Response;
+
+use super::{AppState, login};
+
+/// A plain form. The status says whether the request itself was in order.
+///
+/// Without an access key it has no script. With one, a script posts in the form's place: only it can
+/// show the secret of the login.
+pub(super) fn page(state: &AppState, path: &str, status: StatusCode) -> Response {
+    let (question, button) = match path {
+        "/api/stop" => ("Stop the server?", "Stop Server"),
+        _ => ("Do this?", "Do it"),
+    };
+    let path = escape(path);
+    let body = format!(
+        "<form class=\"card\" method=\"post\" action=\"{path}\">\
+         <h1>{question}</h1><p>Nothing has happened yet. This address acts: <code>{path}</code></p>\
+         <div class=\"button-row\"><button class=\"button danger\">{button}</button>\
+         <a class=\"button\" href=\"/\">Cancel</a></div></form>"
+    );
+    let script = format!(
+        "const form=document.querySelector(\"form\");\
+         form.addEventListener(\"submit\",async event=>{{event.preventDefault();\
+         const secret=localStorage.getItem(\"{}\")??\"\";\
+         const answer=await fetch(form.action,{{method:\"POST\",headers:{{\"Portal-Login\":secret}}}});\
+         form.textContent=answer.ok?\"Done.\":await answer.text()}})",
+        login::STORED_AS
+    );
+    let script = state.policy.access.is_locked().then_some(&*script);
+    login::page(state, status, question, &body, script)
+}
+
+/// Text that can stand in HTML, also in an attribute.
+pub(super) fn escape(text: &str) -> String {
+    let mut html = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => html.push_str("&amp;"),
+            '<' => html.push_str("&lt;"),
+            '>' => html.push_str("&gt;"),
+            '"' => html.push_str("&quot;"),
+            '\'' => html.push_str("&#39;"),
+            c => html.push(c),
+        }
+    }
+    html
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_can_not_leave_its_attribute() {
+        assert_eq!(escape("/a\"><b>&'"), "/a&quot;&gt;&lt;b&gt;&amp;&#39;");
+    }
+}

@@ -1,0 +1,5 @@
+//! What an agent must not achieve: more rights than it was given.
+
+mod extensions;
+mod files;
+mod settings;

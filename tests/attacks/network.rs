@@ -1,0 +1,5 @@
+//! What pages, other machines and greedy clients must not achieve.
+
+mod intent;
+mod login;
+mod resources;

@@ -1,0 +1,259 @@
+//! The real program as a process, for attacks that need one: other users, kills, signals, modes.
+//!
+//! It is copied into a folder that everybody can read, so that it can be started as another user.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Only waited for in full by a test that fails.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+/// The user `nobody` of every Linux: root passes everything, so rights are tested as somebody else.
+#[cfg(unix)]
+pub const NOBODY: u32 = 65534;
+
+/// Where a program works: folders of its own, and how it is started.
+pub struct Program {
+    folder: TempDir,
+    command: Command,
+}
+
+impl Program {
+    /// The program in test mode on a free port, in an empty folder, with a home and a data folder of
+    /// its own.
+    pub fn new(arguments: &[&str]) -> Self {
+        let folder = tempfile::tempdir().expect("temporary folder");
+        open_to_all(folder.path());
+        let binary = folder.path().join("copilot-portal");
+        fs::copy(built(), &binary).expect("the program can be copied");
+        for name in ["work", "home", "data"] {
+            fs::create_dir(folder.path().join(name)).expect("a folder");
+        }
+        let mut command = Command::new(binary);
+        command
+            .args(["--port", "0", "--test", "--simulated-first-ms", "0", "--data-dir"])
+            .arg(folder.path().join("data"))
+            .args(arguments)
+            .current_dir(folder.path().join("work"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .env_clear()
+            .env("PATH", env::var_os("PATH").unwrap_or_default())
+            .env("HOME", folder.path().join("home"))
+            .env("RUST_LOG", "warn");
+        Self { folder, command }
+    }
+
+    /// The folder it is started in.
+    pub fn work(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    /// Its home folder.
+    pub fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    /// Its data folder.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// One variable more.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    /// The command, for what else a test wants to change.
+    pub fn command(&mut self) -> &mut Command {
+        &mut self.command
+    }
+
+    /// Run by `nobody`, to whom its folders then belong; needs root, so `None` without.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn as_nobody(mut self) -> Option<Self> {
+        use std::os::unix::fs::chown;
+        use std::os::unix::process::CommandExt;
+
+        for folder in [self.work(), self.home(), self.data()] {
+            chown(folder, Some(NOBODY), Some(NOBODY)).ok()?;
+        }
+        self.command.uid(NOBODY).gid(NOBODY);
+        Some(self)
+    }
+
+    /// The program as somebody without special rights: as `nobody` if the test is run by root, else as
+    /// the test's user.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn unprivileged(arguments: &[&str]) -> Self {
+        let program = Self::new(arguments);
+        if is_root() { program.as_nobody().expect("root can become anybody") } else { program }
+    }
+
+    /// Started by a shell that runs `setup` before, such as `ulimit -n 50`. To be called before the
+    /// user is changed.
+    #[cfg(unix)]
+    #[must_use]
+    pub fn after(mut self, setup: &str) -> Self {
+        let mut shell = Command::new("/bin/sh");
+        shell.arg("-c").arg(format!("{setup}; exec \"$0\" \"$@\""));
+        shell.arg(self.command.get_program()).args(self.command.get_args()).env_clear();
+        for (name, value) in self.command.get_envs() {
+            shell.env(name, value.unwrap_or_default());
+        }
+        shell.current_dir(self.work());
+        shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        self.command = shell;
+        self
+    }
+
+    /// Starts it and reads its two start-up lines.
+    pub fn start(mut self) -> Running {
+        let mut child = self.command.spawn().expect("the program starts");
+        let mut output = BufReader::new(child.stdout.take().expect("piped"));
+        let mut base = String::new();
+        output.read_line(&mut base).expect("a start-up line");
+        // Both: it does not start if nobody takes them.
+        output.read_line(&mut String::new()).expect("a start-up line");
+        let port = base.trim().strip_prefix("http://localhost:").expect("it serves");
+        let port = port.parse().expect("a port");
+        Running { program: self, child, port }
+    }
+}
+
+/// Whether the test is run by root.
+#[cfg(unix)]
+pub fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    tempfile::tempdir().and_then(|own| fs::metadata(own.path())).is_ok_and(|own| own.uid() == 0)
+}
+
+/// The program beside this test; cargo builds it together with the tests of `server`.
+fn built() -> PathBuf {
+    let test = env::current_exe().expect("this test has a place");
+    let target = test.ancestors().nth(2).expect("a test lies in target/PROFILE/deps");
+    let binary = target.join(format!("copilot-portal{}", env::consts::EXE_SUFFIX));
+    assert!(binary.exists(), "build it first: `cargo build --bin copilot-portal`");
+    binary
+}
+
+fn open_to_all(folder: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("our own folder");
+    }
+    #[cfg(not(unix))]
+    let _ = folder;
+}
+
+/// A running program, killed when this is dropped.
+pub struct Running {
+    /// Where it works.
+    pub program: Program,
+    /// The process.
+    pub child: Child,
+    /// Where it listens.
+    pub port: u16,
+}
+
+impl Running {
+    /// Sends bytes on a new connection.
+    pub fn send(&self, request: &str) -> TcpStream {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("connects");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        stream.write_all(request.as_bytes()).expect("sends");
+        stream
+    }
+
+    /// A request with further head lines; the status and the body of its answer.
+    pub fn call(&self, method: &str, path: &str, head: &str, body: &str) -> (u16, String) {
+        let length = body.len();
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Content-Length: {length}\r\n{head}\r\n{body}"
+        );
+        let mut answer = String::new();
+        self.send(&request).read_to_string(&mut answer).expect("an answer");
+        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        (status.expect("a status line"), body.to_owned())
+    }
+
+    /// A POST as a script sends it; the JSON of its answer.
+    pub fn post(&self, path: &str, body: &str) -> Value {
+        let (status, answer) = self.call("POST", path, "", body);
+        serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{path}: {status} {answer}"))
+    }
+
+    /// Starts a session in the folder that the program was started in; its path in the API.
+    pub fn start_session(&self) -> String {
+        let folder = self.program.work().display().to_string();
+        let reply = self.post("/api/copilot/session/start/gpt-5-mini", &folder);
+        let id = reply["sessionId"].as_str().unwrap_or_else(|| panic!("{reply}"));
+        format!("/api/copilot/session/{id}")
+    }
+
+    /// Has the model of a session use a tool.
+    pub fn use_tool(&self, session: &str, tool: &str, arguments: &Value) {
+        let prompt = format!("use the {tool} tool with the arguments {arguments}");
+        let reply = self.post(&format!("{session}/query"), &prompt);
+        assert_eq!(reply, serde_json::json!({}), "{prompt}");
+    }
+
+    /// Reads a session until there is a response of a kind; `reader` goes on where it was.
+    pub fn read_until(&self, session: &str, reader: &str, callback: &str) -> Value {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let (_, answer) = self.call("GET", &format!("{session}/live/{reader}"), "", "");
+            let answer: Value = serde_json::from_str(&answer).expect("JSON");
+            let responses = answer["responses"].as_array().cloned().unwrap_or_default();
+            let found = responses.into_iter().find(|response| response["callback"] == callback);
+            if let Some(found) = found {
+                return found;
+            }
+            assert!(Instant::now() < deadline, "waited in vain for {callback}: {answer}");
+        }
+    }
+
+    /// What a command of an agent wrote, in a session that need not ask.
+    pub fn run_command(&self, session: &str, command: &str) -> String {
+        self.use_tool(session, "runCommand", &serde_json::json!({ "command": command }));
+        let end = self.read_until(session, "commands", "onEndToolExecution");
+        end["result"]["content"].as_str().unwrap_or_else(|| panic!("{end}")).to_owned()
+    }
+
+    /// Whether it still answers.
+    pub fn is_alive(&self) -> bool {
+        self.call("GET", "/api/test", "", "").0 == 200
+    }
+
+    /// Waits until a condition holds.
+    pub fn wait_for(&mut self, what: &str, mut condition: impl FnMut(&mut Self) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !condition(self) {
+            assert!(Instant::now() < deadline, "waited in vain: {what}");
+            std::thread::yield_now();
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
