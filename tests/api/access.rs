@@ -106,6 +106,21 @@ async fn who_logs_out_is_a_stranger_again() {
     assert_eq!(app.get_with("/api/test", &[("cookie", &other)]).await.status, 200);
 }
 
+#[tokio::test(start_paused = true)]
+async fn events_end_with_the_login_that_opened_them() {
+    let app = locked();
+    let (cookie, _) = log_in(&app, KEY).await;
+    let (other, _) = log_in(&app, KEY).await;
+    let open = async |cookie| app.events_with("", &[("cookie", cookie)]).await;
+    let (mut events, mut others) = (open(&cookie).await, open(&other).await);
+    for stream in [&mut events, &mut others] {
+        stream.next_block().await.expect("it is connected");
+    }
+    app.call("POST", "/logout", &[("cookie", &cookie)], Body::empty()).await;
+    assert_eq!(events.next().await, None);
+    assert!(others.next_block().await.is_some(), "those of others go on");
+}
+
 #[tokio::test]
 async fn logins_are_listed_and_end_all_at_once() {
     let app = locked();

@@ -1,15 +1,19 @@
 //! Faults that must not take the server, its data or its logs with them.
 #![cfg(unix)]
 
-use std::fs::{self, File, Permissions};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+#[cfg(target_os = "linux")]
+use std::time::Instant;
 
 use serde_json::json;
-use tests::program::{NOBODY, Program, Running, is_root};
+use tests::program::{NOBODY, PATIENCE, Program, Running, is_root};
 
 fn signal(server: &Running, name: &str) {
     let status = Command::new("kill").arg(name).arg(server.child.id().to_string()).status();
@@ -57,8 +61,7 @@ fn sighup_is_ignored_under_nohup() {
 #[test]
 fn a_limit_of_file_sizes_does_not_end_the_server() {
     let mut program = Program::new(&[]).env("RUST_LOG", "trace").after("ulimit -f 8");
-    let log = program.home().join("log");
-    program.command().stderr(File::create(&log).expect("a file"));
+    let log = program.log_to_file();
     let mut server = program.start();
     let size = || fs::metadata(&log).expect("the log").len();
     // Until the log has met the limit, of 8 blocks of 512 or 1024 bytes.
@@ -82,32 +85,71 @@ fn a_log_that_nobody_reads_does_not_stop_the_server() {
     }
     assert!(server.is_alive());
     let log = BufReader::new(server.child.stderr.take().expect("piped"));
-    let mut lines = log.lines().map(|line| line.expect("text"));
-    assert!(lines.any(|line| line.contains("log lines were lost") && line.contains("lines=")));
+    let (found, finds) = mpsc::channel();
+    thread::spawn(move || {
+        let mut lines = log.lines().map_while(Result::ok);
+        let told = |line: &String| line.contains("log lines were lost") && line.contains("lines=");
+        // Nobody listens any more if the test has failed.
+        let _ = found.send(lines.find(told));
+    });
+    let told = finds.recv_timeout(PATIENCE).expect("the log goes on when it is read");
+    assert!(told.is_some(), "it ended without a word");
+}
+
+/// How often the log says that connections can't be taken.
+fn refusals_in(log: &Path) -> usize {
+    let text = fs::read_to_string(log).expect("the log");
+    text.lines().filter(|line| line.contains("can't take further connections")).count()
 }
 
 #[test]
-fn at_the_limit_of_files_those_who_are_connected_are_served_and_the_log_says_so_once() {
-    let mut program = Program::new(&[]).after("ulimit -n 48");
-    program.command().stderr(Stdio::piped());
+fn who_finds_no_place_is_let_go_and_the_log_says_so_once() {
+    // A quarter of the files is kept for the rest of the server, far more than it has open.
+    let mut program = Program::new(&[]).after("ulimit -n 256");
+    let log = program.log_to_file();
     let mut server = program.start();
     let mut first = server.send("");
     assert!(is_answered(&mut first));
-    let others: Vec<TcpStream> = (0..80).map(|_| server.send("")).collect();
-    let log = BufReader::new(server.child.stderr.take().expect("piped"));
-    let mut lines = log.lines().map(|line| line.expect("text"));
-    assert!(lines.any(|line| line.contains("can't take further connections")));
-    // Many more attempts to accept fail meanwhile: there is one each 50 ms.
-    let until = std::time::Instant::now() + std::time::Duration::from_millis(300);
-    while std::time::Instant::now() < until {
-        assert!(is_answered(&mut first));
+    let places = 256 - 256 / 4;
+    let _others: Vec<TcpStream> = (1..places).map(|_| server.send("")).collect();
+    for _ in 0..40 {
+        let end = server.connect().read(&mut [0]).map_err(|error| error.kind());
+        assert!(matches!(end, Ok(0) | Err(ErrorKind::ConnectionReset)), "{end:?}");
     }
-    drop(others);
-    server.wait_for("room for others", |server| server.is_alive());
+    assert!(is_answered(&mut first));
+    server.wait_for("the warning", |_| refusals_in(&log) == 1);
     signal(&server, "-TERM");
     server.child.wait().expect("it ends");
-    let rest: Vec<String> = lines.filter(|line| line.contains("can't take further")).collect();
-    assert!(rest.is_empty(), "{rest:?}");
+    assert_eq!(refusals_in(&log), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn at_the_limit_of_files_those_who_are_connected_are_served_and_others_later() {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
+    let mut program = Program::new(&[]);
+    let log = program.log_to_file();
+    let mut server = program.start();
+    let limit_files = |current| {
+        let process = Pid::from_child(&server.child);
+        let Rlimit { maximum, .. } = rustix::process::getrlimit(Resource::Nofile);
+        prlimit(Some(process), Resource::Nofile, Rlimit { current, maximum }).expect("our child")
+    };
+    let mut first = server.send("");
+    assert!(is_answered(&mut first));
+    // Fewer than it has open already.
+    let before = limit_files(Some(4));
+    let mut second = server.send("");
+    let deadline = Instant::now() + PATIENCE;
+    while refusals_in(&log) == 0 {
+        assert!(Instant::now() < deadline, "nothing was logged");
+        assert!(is_answered(&mut first));
+    }
+    assert!(is_answered(&mut first));
+    limit_files(before.current);
+    assert!(is_answered(&mut second));
+    server.wait_for("room for others", |server| server.is_alive());
 }
 
 /// Everything in a folder, and the folder.

@@ -36,7 +36,12 @@ impl TestApp {
     /// Connects to `/events`, with what follows the path and perhaps the last id that was read.
     pub async fn events(&self, query: &str, last_id: Option<&str>) -> EventStream {
         let headers: Vec<_> = last_id.map(|id| ("last-event-id", id)).into_iter().collect();
-        let response = self.send("GET", &format!("/events{query}"), &headers, Body::empty()).await;
+        self.events_with(query, &headers).await
+    }
+
+    /// Connects to `/events` with these headers.
+    pub async fn events_with(&self, query: &str, headers: &[(&str, &str)]) -> EventStream {
+        let response = self.send("GET", &format!("/events{query}"), headers, Body::empty()).await;
         EventStream::new(response)
     }
 }

@@ -79,6 +79,14 @@ impl Program {
         &mut self.command
     }
 
+    /// Has it log into a file of its home folder, which is returned. To be called after
+    /// [`Self::after`].
+    pub fn log_to_file(&mut self) -> PathBuf {
+        let log = self.home().join("log");
+        self.command.stderr(fs::File::create(&log).expect("a file"));
+        log
+    }
+
     /// Run by `nobody`, to whom its folders then belong; needs root, so `None` without.
     #[cfg(unix)]
     #[must_use]
@@ -170,10 +178,16 @@ pub struct Running {
 }
 
 impl Running {
+    /// A new connection.
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("connects");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        stream
+    }
+
     /// Sends bytes on a new connection.
     pub fn send(&self, request: &str) -> TcpStream {
-        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("connects");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
+        let mut stream = self.connect();
         stream.write_all(request.as_bytes()).expect("sends");
         stream
     }

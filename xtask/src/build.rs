@@ -5,7 +5,7 @@
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use std::{env, thread};
 
@@ -28,12 +28,25 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// Becomes the program, so that signals reach it and not this one.
+#[cfg(unix)]
+pub fn become_program(command: &mut Command) -> io::Result<ExitCode> {
+    Err(std::os::unix::process::CommandExt::exec(command))
+}
+
+/// Runs the program and passes on its exit code.
+#[cfg(not(unix))]
+pub fn become_program(command: &mut Command) -> io::Result<ExitCode> {
+    let code = command.status()?.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+}
+
 /// Runs a build to its end, shows how far it is, and hands over every line of its standard output.
 /// `whole` is how long everything took where it was measured, if all of it has to be compiled.
 pub fn run(
     command: &mut Command,
     whole: Duration,
-    mut on_line: impl FnMut(&str),
+    on_line: impl FnMut(&str),
 ) -> io::Result<ExitStatus> {
     let display = Display::new(whole);
     let color = if display.line.is_terminal() { "always" } else { "never" };
@@ -48,19 +61,19 @@ pub fn run(
     thread::scope(|scope| {
         let reader = scope.spawn(move || errors.map_or(Ok(()), |errors| display.follow(errors)));
         if let Some(output) = output {
-            each_line(output, |line| on_line(line.trim_end_matches('\r')))?;
+            each_line(output, on_line)?;
         }
         reader.join().map_err(|_| io::Error::other("the display of progress panicked"))?
     })?;
     child.wait()
 }
 
-/// Whole lines, as text: what is not UTF-8 must not end a build.
-fn each_line(output: impl Read, mut on_line: impl FnMut(&str)) -> io::Result<()> {
+/// Hands over whole lines, as text: what is not UTF-8 must not end a build or a test run.
+pub fn each_line(output: impl Read, mut on_line: impl FnMut(&str)) -> io::Result<()> {
     let mut reader = BufReader::new(output);
     let mut line = Vec::new();
     while reader.read_until(b'\n', &mut line)? > 0 {
-        on_line(String::from_utf8_lossy(&line).trim_end_matches('\n'));
+        on_line(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']));
         line.clear();
     }
     Ok(())

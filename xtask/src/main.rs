@@ -2,7 +2,6 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{self, ExitCode};
 use std::time::Duration;
@@ -49,7 +48,7 @@ fn run(command: &Command, words: Vec<OsString>) -> Result<ExitCode, String> {
 
     let mut tools_command = process::Command::new(&tools);
     tools_command.args(words).env(environment.0, environment.1);
-    become_program(&mut tools_command)
+    build::become_program(&mut tools_command)
         .map_err(|error| format!("cannot start {}: {error}", tools.display()))
 }
 
@@ -91,17 +90,4 @@ fn root() -> PathBuf {
         env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let folder = Path::new(&manifest);
     folder.parent().unwrap_or(folder).to_owned()
-}
-
-/// Becomes the tools, so that signals reach them and, later, the server.
-#[cfg(unix)]
-fn become_program(command: &mut process::Command) -> io::Result<ExitCode> {
-    Err(std::os::unix::process::CommandExt::exec(command))
-}
-
-/// Runs the tools and passes on their exit code.
-#[cfg(not(unix))]
-fn become_program(command: &mut process::Command) -> io::Result<ExitCode> {
-    let code = command.status()?.code().and_then(|code| u8::try_from(code).ok());
-    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }

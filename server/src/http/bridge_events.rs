@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{Query, State};
+use axum::extract::{Extension, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
 use engine::bridge::{Batch, Start, Subscription};
@@ -14,6 +14,7 @@ use serde::Deserialize;
 use wire::bridge::{Event, Missed};
 
 use super::{AppState, error};
+use crate::security::access::Caller;
 
 /// Proxies close what is silent for a minute.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -34,6 +35,7 @@ pub(super) struct Wanted {
 /// `GET /events`
 pub(super) async fn follow(
     State(state): State<AppState>,
+    Extension(caller): Extension<Caller>,
     Query(wanted): Query<Wanted>,
     headers: HeaderMap,
 ) -> Response {
@@ -49,7 +51,7 @@ pub(super) async fn follow(
         Err(error) => return error::bridge_refused(&error),
     };
     let mut response = Response::new(Body::from_stream(stream::unfold(
-        Sent { subscription, id: None },
+        Sent { subscription, id: None, reader: Reader { state, caller } },
         Sent::next,
     )));
     let headers = response.headers_mut();
@@ -59,10 +61,27 @@ pub(super) async fn follow(
     response
 }
 
+/// Who reads, and so for how long they may.
+struct Reader {
+    state: AppState,
+    caller: Caller,
+}
+
+impl Reader {
+    /// Returns when the login has ended by which the stream was opened.
+    async fn logged_out(&self) {
+        match self.caller {
+            Caller::Login(id, _) => self.state.policy.access.logins.ended(id).cancelled().await,
+            Caller::Anyone | Caller::Bearer(_) => std::future::pending().await,
+        }
+    }
+}
+
 /// A client, and what it was told of its position.
 struct Sent {
     subscription: Subscription,
     id: Option<u64>,
+    reader: Reader,
 }
 
 impl Sent {
@@ -73,7 +92,14 @@ impl Sent {
             let _ = write!(text, "retry: {RETRY}\n: connected\n");
             self.write_position(&mut text);
         } else {
-            match tokio::time::timeout(KEEP_ALIVE, self.subscription.next()).await {
+            let next = tokio::time::timeout(KEEP_ALIVE, self.subscription.next());
+            let next = tokio::select! {
+                biased;
+                // Asked anew each time, because a login that has merely expired is only then found.
+                () = self.reader.logged_out() => return None,
+                next = next => next,
+            };
+            match next {
                 Ok(Some(batch)) => self.write_batch(&mut text, &batch),
                 Ok(None) => return None,
                 Err(_) => {

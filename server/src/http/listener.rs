@@ -7,6 +7,7 @@
 //! ```
 
 use std::convert::Infallible;
+use std::fmt::Display;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -36,30 +37,29 @@ const HEAD_DEADLINE: Duration = Duration::from_mins(1);
 const WAITING_CONNECTIONS: u32 = 4096;
 /// When the system is out of file handles, trying again at once would only burn time.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How often the log is told that connections can't be taken.
-const ACCEPT_WARNING: Duration = Duration::from_mins(1);
+/// How often the log says that connections can't be taken.
+const WARNING_INTERVAL: Duration = Duration::from_mins(1);
 /// How long, and how much, of a refused connection is read, so that it reads why it was refused.
 const REFUSAL_DEADLINE: Duration = Duration::from_secs(1);
 const REFUSAL_BYTES: usize = 64 * 1024;
 
 /// The largest request head, and the buffer of an answer.
 const BUFFER: usize = 64 * 1024;
-/// How often it is said that connections were refused.
-const REFUSALS_TOLD: Duration = Duration::from_mins(1);
 
-/// Connections for which there was no place, told now and then.
+/// Connections that could not be taken, logged once a minute at most.
 #[derive(Default)]
 struct Refused {
-    count: u64,
-    told: Option<Instant>,
+    since_warning: u64,
+    last_warning: Option<Instant>,
 }
 
 impl Refused {
-    fn count(&mut self) {
-        self.count += 1;
-        if self.told.is_none_or(|told| told.elapsed() >= REFUSALS_TOLD) {
-            tracing::warn!(refused = self.count, "no place for more connections");
-            *self = Self { count: 0, told: Some(Instant::now()) };
+    fn count(&mut self, reason: &dyn Display) {
+        self.since_warning += 1;
+        if self.last_warning.is_none_or(|last| last.elapsed() >= WARNING_INTERVAL) {
+            let refused = self.since_warning;
+            tracing::warn!(%reason, refused, "can't take further connections for now");
+            *self = Self { since_warning: 0, last_warning: Some(Instant::now()) };
         }
     }
 }
@@ -80,7 +80,6 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 pub async fn serve(listener: TcpListener, portal: Portal, lifecycle: &Lifecycle, files: u64) {
     let places = Places::new(Limits::for_files(files), portal.is_locked());
     let mut refused = Refused::default();
-    let mut last_warning: Option<Instant> = None;
     loop {
         let accepted = tokio::select! {
             () = lifecycle.ending() => return,
@@ -89,17 +88,14 @@ pub async fn serve(listener: TcpListener, portal: Portal, lifecycle: &Lifecycle,
         match accepted {
             Ok((stream, peer)) => {
                 let Some(place) = places.admit(peer.ip()) else {
-                    refused.count();
+                    refused.count(&"all places are taken");
                     continue;
                 };
                 lifecycle.spawn(connection(stream, place, portal.clone(), lifecycle.clone()));
             }
             Err(error) if is_about_one_connection(&error) => {}
             Err(error) => {
-                if last_warning.is_none_or(|last| last.elapsed() >= ACCEPT_WARNING) {
-                    last_warning = Some(Instant::now());
-                    tracing::warn!(%error, "can't take further connections for now");
-                }
+                refused.count(&error);
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }

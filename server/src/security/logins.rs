@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, header};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::access::{AccessKey, Caller, Rights, equal, random};
 use super::text;
@@ -44,6 +45,14 @@ struct Login {
     last_act: Instant,
     from: Option<IpAddr>,
     agent: String,
+    /// Cancelled when the login ends, however it does.
+    ended: CancellationToken,
+}
+
+impl Drop for Login {
+    fn drop(&mut self) {
+        self.ended.cancel();
+    }
 }
 
 /// A login, for people.
@@ -80,6 +89,7 @@ impl Logins {
             last_act: now,
             from,
             agent: agent.chars().take(LONGEST_AGENT).collect(),
+            ended: CancellationToken::new(),
         };
         let cookie = &login.cookie;
         let age = LONGEST.as_secs();
@@ -107,6 +117,17 @@ impl Logins {
             let login = logins.iter().find(|login| equal(&login.cookie, cookie))?;
             Some(Caller::Login(login.id, login.rights))
         })
+    }
+
+    /// Cancelled when the login ends; at once if it has ended.
+    pub fn ended(&self, id: LoginId) -> CancellationToken {
+        let logins = self.current();
+        let login = logins.iter().find(|login| login.id == id);
+        let ended = login.map(|login| login.ended.clone()).unwrap_or_default();
+        if login.is_none() {
+            ended.cancel();
+        }
+        ended
     }
 
     /// A person did something with it.

@@ -150,16 +150,18 @@ impl Run<'_> {
     /// or by cargo alone where it is not installed.
     fn count_tests(&self, packages: &[&str]) -> anyhow::Result<Counts> {
         let mut counts = Counts::default();
-        let mut note = |line: &str| {
+        let mut note = |line: &str, result: fn(&str) -> Option<Counts>| {
             process::echo(line);
-            counts += test_result(line).or_else(|| nextest_result(line)).unwrap_or_default();
+            counts += result(line).unwrap_or_default();
         };
         let status = if process::succeeds(&mut self.workspace.cargo(["nextest", "--version"])) {
             let test = words(&["nextest", "run", "--no-fail-fast"], packages, &[]);
-            process::run_error_lines(&mut self.workspace.cargo(test), &mut note)?
+            process::run_error_lines(&mut self.workspace.cargo(test), |line| {
+                note(line, nextest_result);
+            })?
         } else {
             let test = words(&["test", "--no-fail-fast"], packages, &[]);
-            process::run_lines(&mut self.workspace.cargo(test), &mut note)?
+            process::run_lines(&mut self.workspace.cargo(test), |line| note(line, test_result))?
         };
         if !status.success() && counts.failed == 0 {
             // It did not compile, or a test took its process down.

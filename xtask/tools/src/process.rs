@@ -1,7 +1,7 @@
 //! Child processes: run, capture, watch line by line, and stop.
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use std::{io, thread};
@@ -9,6 +9,9 @@ use std::{io, thread};
 use anyhow::{Context, bail};
 
 pub(crate) use xtask::build::command;
+use xtask::build::each_line;
+
+const NO_OUTPUT: &str = "the child has no output";
 
 /// Runs to the end, with the terminal as its own; a failure is an error.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
@@ -23,7 +26,7 @@ pub(crate) fn run_lines(
 ) -> anyhow::Result<ExitStatus> {
     let mut child =
         command.stdout(Stdio::piped()).spawn().with_context(|| cannot_start(command))?;
-    each_line(child.stdout.take(), on_line)?;
+    each_line(child.stdout.take().context(NO_OUTPUT)?, on_line)?;
     Ok(child.wait()?)
 }
 
@@ -34,19 +37,8 @@ pub(crate) fn run_error_lines(
 ) -> anyhow::Result<ExitStatus> {
     let mut child =
         command.stderr(Stdio::piped()).spawn().with_context(|| cannot_start(command))?;
-    each_line(child.stderr.take(), on_line)?;
+    each_line(child.stderr.take().context(NO_OUTPUT)?, on_line)?;
     Ok(child.wait()?)
-}
-
-fn each_line(output: Option<impl Read>, mut on_line: impl FnMut(&str)) -> anyhow::Result<()> {
-    let mut reader = BufReader::new(output.context("the child has no output")?);
-    let mut line = Vec::new();
-    // Bytes, not `lines()`: a test may print what is not UTF-8.
-    while reader.read_until(b'\n', &mut line)? > 0 {
-        on_line(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']));
-        line.clear();
-    }
-    Ok(())
 }
 
 /// Prints a line of a child's output at once.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::Context;
+use xtask::build;
 
 use crate::process;
 use crate::product::{self, Kind};
@@ -26,7 +27,8 @@ pub(crate) fn serve(workspace: &Workspace, options: &[OsString]) -> anyhow::Resu
     let mut command = product.command();
     command.args(options);
     forget_cargo(&mut command, workspace);
-    run_in_place(&mut command).with_context(|| format!("cannot start {}", product.binary.display()))
+    build::become_program(&mut command)
+        .with_context(|| format!("cannot start {}", product.binary.display()))
 }
 
 /// Takes out what cargo and rustup set for this program. The server starts agents that run
@@ -54,19 +56,6 @@ fn without_folders(search_path: &OsString, folders: &[&Path]) -> Option<OsString
     let is_ours = |path: &Path| folders.iter().any(|folder| real(path).starts_with(folder));
     let rest = env::split_paths(search_path).filter(|path| !is_ours(path));
     env::join_paths(rest).ok().filter(|rest| !rest.is_empty())
-}
-
-/// Becomes the program, so that signals reach it and not this one.
-#[cfg(unix)]
-fn run_in_place(command: &mut Command) -> anyhow::Result<ExitCode> {
-    Err(std::os::unix::process::CommandExt::exec(command).into())
-}
-
-/// Runs the program and passes on its exit code.
-#[cfg(not(unix))]
-fn run_in_place(command: &mut Command) -> anyhow::Result<ExitCode> {
-    let code = command.status()?.code().and_then(|code| u8::try_from(code).ok());
-    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 #[cfg(test)]
