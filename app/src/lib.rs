@@ -13,6 +13,7 @@ mod erase;
 mod events;
 mod explain;
 mod flow_chart;
+mod links;
 mod load;
 mod markdown;
 mod notification;

@@ -28,12 +28,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
 
+use ::copilot::settings::CopilotSettings;
+use ::extensions::ExtensionSettings;
+use agents::openai::ProviderSettings;
+use agents::permission::Safeguards;
 use clap::ValueEnum;
-use engine::agent::copilot_settings::CopilotSettings;
-use engine::agent::openai::ProviderSettings;
 use engine::bridge::BridgeSettings;
-use engine::extension::ExtensionSettings;
-use engine::permission::Safeguards;
 use serde::Deserialize;
 use wire::PermissionMode;
 

@@ -4,6 +4,7 @@
 //! socket.
 
 pub mod config;
+mod encoding;
 mod hex;
 pub mod http;
 pub mod notices;

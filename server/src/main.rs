@@ -5,7 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 #[cfg(unix)]
-use engine::supervisor;
+use platform::supervisor;
 use server::{config, startup, telemetry, validate};
 
 /// An entry with problems.

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use engine::bridge::{Bridge, BridgeSettings};
 use engine::job::JobManager;
-use engine::lifecycle::Lifecycle;
 use engine::session::{SessionManager, SessionRights};
+use platform::lifecycle::Lifecycle;
 
 use crate::config::{ConfigError, Origin, Settings};
 use crate::notices::Notices;

@@ -10,20 +10,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agents::openai::OpenAi;
+use agents::simulated::{Simulated, SimulatedSettings};
+use agents::tools::CommandSettings;
+use agents::{AgentBackend, Catalog};
 #[cfg(feature = "copilot")]
-use engine::agent::copilot::Copilot;
-use engine::agent::openai::OpenAi;
-use engine::agent::simulated::{Simulated, SimulatedSettings};
-use engine::agent::{AgentBackend, Catalog};
+use copilot::Copilot;
 use engine::bridge::Bridge;
 use engine::entry::{EntryStore, InstallError};
 use engine::job::{JobManager, JobSettings};
-use engine::lifecycle::Lifecycle;
-use engine::live::{LiveSettings, LiveShared};
 use engine::session::{SessionManager, SessionSettings};
 use engine::task::TaskManager;
-use engine::tools::CommandSettings;
-use engine::workspace;
+use platform::lifecycle::Lifecycle;
+use platform::repository;
+use store::live::{LiveSettings, LiveShared};
 #[cfg(unix)]
 use tokio::signal::unix;
 
@@ -79,7 +79,7 @@ pub enum StartError {
 pub fn run(settings: &Settings, working_directory: &Path) -> Result<(), StartError> {
     protect_process();
     if let Some(data) = &settings.data
-        && let Err(error) = engine::private::tighten(data)
+        && let Err(error) = platform::private::tighten(data)
     {
         tracing::warn!(folder = %data.display(), %error, "the data folder may be open to others");
     }
@@ -102,7 +102,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
 
     let files = raise_file_limit();
     let lifecycle = Lifecycle::new();
-    let repo_root = workspace::repo_root(working_directory);
+    let repo_root = repository::repo_root(working_directory);
     let live = if settings.test { LiveSettings::for_tests() } else { LiveSettings::default() };
     let live = LiveShared::new(live);
     let sessions = start_sessions(settings, &repo_root, live.clone(), &lifecycle);
@@ -179,7 +179,7 @@ fn tell_notices(settings: &Settings) -> Notices {
 /// Without it, the server still serves: some containers refuse such calls.
 fn protect_process() {
     #[cfg(unix)]
-    if let Err(error) = engine::supervisor::install() {
+    if let Err(error) = platform::supervisor::install() {
         tracing::warn!(%error, "programs of agents may outlive the server");
     }
     #[cfg(target_os = "linux")]

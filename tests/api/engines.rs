@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use engine::agent::AgentBackend;
-use engine::agent::openai::{BaseUrl, OpenAi, ProviderModel, ProviderSettings};
+use agents::AgentBackend;
+use agents::openai::{OpenAi, ProviderSettings};
+use agents::provider::{BaseUrl, ProviderModel};
 use stub_provider::{CHAT, StubProvider, brain};
 use tests::job::{assert_in_order, minutes};
 use tests::{Options, TestApp};
@@ -80,9 +81,9 @@ async fn a_job_of_the_sample_succeeds_on_the_built_in_engine() {
 #[cfg(feature = "copilot")]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_job_of_the_sample_succeeds_on_the_copilot_engine() {
-    use engine::agent::copilot::Copilot;
-    use engine::agent::copilot_settings::{CopilotSettings, OwnProvider, ProviderKind};
-    use engine::agent::openai::KeySource;
+    use agents::provider::KeySource;
+    use copilot::Copilot;
+    use copilot::settings::{CopilotSettings, OwnProvider, ProviderKind};
     use stub_provider::copilot_cli;
 
     let provider = obedient_provider().await;

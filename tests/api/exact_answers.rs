@@ -6,8 +6,8 @@ use std::pin::pin;
 
 use axum::body::Body;
 use engine::job::JobSettings;
-use engine::live::LiveSettings;
 use serde_json::json;
+use store::live::LiveSettings;
 use tests::job::{entry_of, options, seq, task};
 use tests::{MODEL, Options, Reply, TestApp, TestSession, is_pending, unknown_session};
 use wire::ErrorName;

@@ -1,6 +1,6 @@
 //! Extensions of a session, over the API.
 
-use engine::extension::ExtensionSettings;
+use extensions::ExtensionSettings;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tests::{Options, TestApp};

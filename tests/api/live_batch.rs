@@ -3,8 +3,8 @@
 use std::pin::pin;
 
 use axum::body::Body;
-use engine::live::LiveSettings;
 use serde_json::{Value, json};
+use store::live::LiveSettings;
 use tests::job::{options, par, seq, task};
 use tests::{Options, TestApp, TestSession, is_pending};
 use tokio::time::{Duration, Instant, sleep};

@@ -2,8 +2,8 @@
 
 use std::pin::pin;
 
-use engine::live::LiveSettings;
 use serde_json::json;
+use store::live::LiveSettings;
 use tests::{Options, TestApp, is_pending, unknown_session};
 use tokio::time::{Duration, sleep};
 

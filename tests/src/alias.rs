@@ -9,9 +9,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use agents::simulated::{Simulated, SimulatedSettings};
+use agents::{AgentBackend, AgentError, AgentSession, AgentSettings};
 use async_trait::async_trait;
-use engine::agent::simulated::{Simulated, SimulatedSettings};
-use engine::agent::{AgentBackend, AgentError, AgentSession, AgentSettings};
 use tokio_util::sync::CancellationToken;
 use wire::ModelInfo;
 

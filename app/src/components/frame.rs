@@ -6,7 +6,7 @@ use leptos_router::hooks::use_location;
 
 use crate::config;
 use crate::erase::Erase;
-use crate::pages::jobs::jobs_url;
+use crate::links::jobs_url;
 
 /// What a link at the top leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,6 @@ use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 use wire::{JobId, WorkStatus};
 
-use super::jobs::{jobs_url, tracking_url};
 use crate::api::{self, JobPlan};
 use crate::components::flow_chart::{FlowChart, NodeStatus};
 use crate::components::permission_card::mark_title;
@@ -16,6 +15,7 @@ use crate::components::split::Split;
 use crate::components::to_index::ToIndex;
 use crate::config;
 use crate::erase::Erase;
+use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
 use crate::poll::Connection;
 use crate::state::tracking::Tracking;

@@ -6,7 +6,6 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
-use leptos_router::params::ParamsMap;
 use wire::{ErrorName, JobId, JobList};
 
 use super::index::Note;
@@ -15,23 +14,9 @@ use crate::components::split::Split;
 use crate::components::to_index::ToIndex;
 use crate::erase::Erase;
 use crate::explain::Known;
+use crate::links::tracking_url;
 use crate::load::{Load, Loader};
 use matrix::Matrix;
-
-/// The address of this page for a folder.
-pub(crate) fn jobs_url(folder: &str) -> String {
-    let mut query = ParamsMap::new();
-    query.insert("wb", folder.to_owned());
-    format!("/jobs.html{}", query.to_query_string())
-}
-
-/// The address where a run of a job is followed; without a run, where the job is previewed.
-pub(crate) fn tracking_url(job_name: &str, id: Option<JobId>) -> String {
-    let mut query = ParamsMap::new();
-    query.insert("jobName", job_name.to_owned());
-    let id = id.map(|id| format!("&jobId={id}")).unwrap_or_default();
-    format!("/jobTracking.html{}{id}", query.to_query_string())
-}
 
 /// The page. Without a folder there is nothing to choose a job for: back to the start.
 #[component]
@@ -232,15 +217,6 @@ fn StartPart(draft: Draft) -> impl IntoView {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn addresses_carry_any_name() {
-        assert_eq!(jobs_url("/a b&c"), "/jobs.html?wb=%2Fa%20b%26c");
-        assert_eq!(tracking_url("fix & go", None), "/jobTracking.html?jobName=fix%20%26%20go");
-        let id: JobId = "job-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11".parse().expect("an id");
-        let url = tracking_url("j", Some(id));
-        assert_eq!(url, format!("/jobTracking.html?jobName=j&jobId={id}"));
-    }
 
     #[test]
     fn a_refusal_is_shown_at_the_field_at_fault() {

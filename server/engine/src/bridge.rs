@@ -45,12 +45,12 @@ use wire::bridge::{
 };
 use wire::{MessageId, PermissionDecision};
 
-use crate::agent::Catalog;
-use crate::job::clock::iso_8601;
-use crate::lifecycle::Lifecycle;
+use agents::Catalog;
+use platform::clock::iso_8601;
+use platform::lifecycle::Lifecycle;
 
 pub use bus::{Batch, EventRecord, Start, Subscription};
-pub use settings::{AgentRules, BridgeSettings, WorkspaceFolder, narrow_roots};
+pub use settings::{AgentRules, BridgeSettings, WorkspaceFolder};
 
 use board::{Board, Session};
 use bus::Bus;

@@ -10,8 +10,9 @@ pub const SAMPLE: &str = include_str!("entry/sample.json");
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use wire::entry::Entry;
+
+    use super::*;
 
     #[test]
     fn the_sample_is_valid_and_needs_only_models_that_are_always_there() {

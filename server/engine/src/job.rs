@@ -17,7 +17,6 @@
 //! - *Stop* ends the running tasks and starts no other; the job is canceled once nothing of it
 //!   runs.
 
-pub(crate) mod clock;
 mod manager;
 pub mod places;
 pub mod plan;

@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::agent::simulated::{Simulated, SimulatedSettings};
-use engine::agent::{AgentBackend, Catalog};
-use engine::extension::ExtensionSettings;
-use engine::lifecycle::Lifecycle;
-use engine::live::{LiveSettings, LiveShared, PollError, ReaderKey};
+use agents::simulated::{Simulated, SimulatedSettings};
+use agents::{AgentBackend, Catalog};
 use engine::session::{SessionManager, SessionSettings};
+use extensions::ExtensionSettings;
 use parking_lot::Mutex;
+use platform::lifecycle::Lifecycle;
+use store::live::{LiveSettings, LiveShared, PollError, ReaderKey};
 use tempfile::TempDir;
 use wire::{
     ExtensionInfo, ExtensionState, Extensions, LiveToken, PermissionMode, SessionId,

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::path::{Component, Path, PathBuf};
 
 use engine::bridge::{AgentRules, BridgeSettings, MOST_STEPS, WorkspaceFolder};
-use engine::workspace::repo_root;
+use platform::repository::repo_root;
 use serde::Deserialize;
 use toml::Spanned;
 

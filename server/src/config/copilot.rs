@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::agent::copilot_settings::{CopilotSettings, OwnProvider, ProviderKind, WireApi};
-use engine::agent::openai::BaseUrl;
+use agents::provider::BaseUrl;
+use copilot::settings::{CopilotSettings, OwnProvider, ProviderKind, WireApi};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -131,7 +131,7 @@ impl OwnProviderTable {
 mod tests {
     use std::ffi::OsString;
 
-    use engine::agent::openai::KeySource;
+    use agents::provider::KeySource;
 
     use super::*;
     use crate::config::tests::named;

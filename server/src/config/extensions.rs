@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::extension::ExtensionSettings;
+use extensions::ExtensionSettings;
 use serde::Deserialize;
 use toml::Spanned;
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::agent::openai::KeySource;
-use engine::guarded::Guarded;
-use engine::permission::{AlwaysAsk, check_glob};
+use agents::guarded::Guarded;
+use agents::permission::{AlwaysAsk, check_glob};
+use agents::provider::KeySource;
 
 use super::file::ConfigFile;
 use super::{ConfigError, Settings};

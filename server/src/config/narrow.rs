@@ -1,7 +1,7 @@
 //! What a `portal.toml` that merely lies in the working directory can do: take rights away.
 
-use engine::bridge::narrow_roots;
-use engine::permission::AlwaysAsk;
+use agents::permission::AlwaysAsk;
+use agents::tools::narrow_roots;
 
 use super::bridge::find_folder;
 use super::file::ConfigFile;

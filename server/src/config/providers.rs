@@ -5,10 +5,8 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use engine::agent::openai::{
-    ApiKey, BaseUrl, KeySource, ProviderHeaders, ProviderLimits, ProviderModel, ProviderSettings,
-    parse_key_header,
-};
+use agents::openai::{ProviderHeaders, ProviderLimits, ProviderSettings, parse_key_header};
+use agents::provider::{ApiKey, BaseUrl, KeySource, ProviderModel};
 use serde::Deserialize;
 use toml::Spanned;
 

@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use wire::bridge::{Acknowledged, ApprovalAnswer, CancelRequest, ClearRequest, SessionSummary};
 
 use super::text::Text;
-use super::{AppState, encoding, error};
+use super::{AppState, error};
+use crate::encoding;
 
 /// `GET /sessions`
 pub(super) async fn list_sessions(State(state): State<AppState>) -> Json<Vec<SessionSummary>> {

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use engine::job::JobError;
-use engine::live::ReaderKey;
+use store::live::ReaderKey;
 use wire::{JobId, JobStarted, Jobs, RunningJobs, StopReply};
 
 use super::entry_api::Installed;

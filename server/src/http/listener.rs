@@ -16,11 +16,11 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
-use engine::lifecycle::Lifecycle;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use platform::lifecycle::Lifecycle;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::Instant;

@@ -11,8 +11,8 @@ use axum::body::{Body, Bytes};
 use axum::extract::Extension;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use engine::live::{Delivery, PollError, ReaderKey, Receipt, Responses, Said};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use store::live::{Delivery, PollError, ReaderKey, Receipt, Responses, Said};
 use wire::{ErrorName, LiveEntity, LiveToken};
 
 use super::error;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use engine::live::{self as live_log, LiveSource, PollError};
+use store::live::{self as live_log, LiveSource, PollError};
 use wire::{ErrorName, JobId, LiveId, LiveToken, SessionId, TaskId};
 
 use super::live::{Answer, Connection, deliver};

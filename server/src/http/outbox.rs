@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use engine::live::Receipt;
 use hyper::rt::{Read, ReadBufCursor, Write};
+use store::live::Receipt;
 use tokio::time::{Sleep, sleep};
 
 /// The answers of one connection that hyper has taken, but perhaps not written. Cheap to clone.

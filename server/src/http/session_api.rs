@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use engine::live::ReaderKey;
 use engine::session::{SessionError, SessionSummary};
+use store::live::ReaderKey;
 use wire::{
     Done, ErrorName, Models, PermissionDecision, PermissionMode, SessionId, SessionInfo,
     SessionStarted, Sessions, StopReply,

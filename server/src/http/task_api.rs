@@ -3,8 +3,8 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use engine::live::ReaderKey;
 use engine::task::TaskError;
+use store::live::ReaderKey;
 use wire::{StopReply, TaskStarted, Tasks};
 
 use super::entry_api::Installed;

@@ -105,7 +105,7 @@ mod linux {
     /// Whether a process that descends from this one has the socket open.
     pub(super) fn started_here(inode: u64) -> bool {
         let socket = format!("socket:[{inode}]");
-        engine::supervisor::started_processes().into_iter().any(|process| {
+        platform::supervisor::started_processes().into_iter().any(|process| {
             let open = fs::read_dir(format!("/proc/{process}/fd"));
             open.into_iter().flatten().flatten().any(|file| {
                 fs::read_link(file.path()).is_ok_and(|target| target == Path::new(&socket))

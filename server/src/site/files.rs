@@ -6,8 +6,8 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 
 use super::{MANIFEST, PACKAGE_PATH};
+use crate::encoding::accepts;
 use crate::hex::hex;
-use crate::http::encoding::accepts;
 
 /// Names below `pkg` change with their content, so browsers need never ask again.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";

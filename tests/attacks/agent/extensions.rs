@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use engine::extension::ExtensionSettings;
+use extensions::ExtensionSettings;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tests::{Options, TestApp, TestSession};

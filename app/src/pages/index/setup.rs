@@ -16,8 +16,8 @@ use crate::components::permission_select::PermissionSelect;
 use crate::config;
 use crate::erase::Erase;
 use crate::explain::Known;
+use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
-use crate::pages::jobs::{jobs_url, tracking_url};
 
 /// Chosen if nobody chooses.
 const PREFERRED_MODEL: &str = "gpt-5.2";

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agents::permission::PermissionDesk;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use wire::bridge::{
@@ -15,7 +16,6 @@ use wire::{MessageId, PermissionId};
 use super::settings::WorkspaceFolder;
 use super::store::Document;
 use super::{BridgeError, MAX_RUNS, same_folder};
-use crate::permission::PermissionDesk;
 
 /// What a history holds. The oldest messages go first.
 const MAX_MESSAGES: usize = 1_000;

@@ -5,11 +5,11 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use agents::Tool;
 use serde_json::Value;
 use wire::bridge::Role;
 
 use super::step::StepError;
-use crate::agent::Tool;
 
 /// A prompt, after what was said before it.
 pub(super) fn prompt(before: &[(Role, String)], text: &str) -> String {

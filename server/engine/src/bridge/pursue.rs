@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use agents::{Tool, ToolCall, ToolSet};
 use serde_json::Value;
 use wire::bridge::RunEnd;
 use wire::{ToolError, ToolResult};
@@ -10,7 +11,6 @@ use wire::{ToolError, ToolResult};
 use super::instructions;
 use super::step::{self, Action, Step};
 use super::talk::Talk;
-use crate::agent::{Tool, ToolCall, ToolSet};
 
 /// How often a model that wrote no step is asked again.
 const MAX_CORRECTIONS: u32 = 2;

@@ -4,7 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use agents::permission::{DeskRules, PermissionDesk, PermissionEvent, Safeguards};
+use agents::tools::{CommandSettings, Workspace, WorkspaceSettings, workspace_tools};
+use agents::{Found, ToolSet};
 use parking_lot::Mutex;
+use platform::clock::iso_8601;
 use tokio_util::sync::CancellationToken;
 use wire::bridge::{
     ApprovalDecision, ApprovalRequest, Done, Event, Fragment, HistoryMessage, Inbound, Mode, Role,
@@ -17,10 +21,6 @@ use super::pursue::Pursuit;
 use super::settings::AgentRules;
 use super::talk::{OnText, Talk};
 use super::{BridgeError, Inner, instructions};
-use crate::agent::{Found, ToolSet};
-use crate::job::clock::iso_8601;
-use crate::permission::{DeskRules, PermissionDesk, PermissionEvent, Safeguards};
-use crate::tools::{CommandSettings, Workspace, WorkspaceSettings, workspace_tools};
 
 /// How messages come.
 const SOURCE: &str = "http";

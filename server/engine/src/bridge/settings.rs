@@ -4,9 +4,10 @@ use std::fmt::Write;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use agents::tools::narrow_roots;
 use sha2::{Digest, Sha256};
 
-use crate::permission::Safeguards;
+use agents::permission::Safeguards;
 
 /// What the operator decides about the bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,21 +60,6 @@ impl BridgeSettings {
 
     /// More than a person writes.
     pub const MESSAGES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(120).expect("not zero");
-}
-
-/// Those of `roots` that `wanted` also has; all of `wanted` if `roots` is everything. Folders
-/// within a root are not looked at: a link could lead from there to anywhere.
-pub fn narrow_roots(roots: &[String], wanted: &[String]) -> Vec<String> {
-    let is_all = |roots: &[String]| roots.is_empty() || roots.iter().any(|root| root == "*");
-    if is_all(wanted) {
-        return roots.to_vec();
-    }
-    if is_all(roots) {
-        return wanted.to_vec();
-    }
-    let kept: Vec<_> = roots.iter().filter(|root| wanted.contains(root)).cloned().collect();
-    // An empty list would stand for all of it.
-    if kept.is_empty() { roots.to_vec() } else { kept }
 }
 
 /// A folder that is a session.
@@ -161,9 +147,6 @@ mod tests {
         // Nothing comes back while the server runs.
         assert!(!narrowed.narrowed_by(&now).agent.allow_commands);
         assert_eq!(narrowed.narrowed_by(&now), narrowed);
-        let all = ["*".to_owned()];
-        assert_eq!(narrow_roots(&all, &["src".to_owned()]), ["src"]);
-        assert_eq!(narrow_roots(&["src".to_owned()], &all), ["src"]);
     }
 
     #[test]

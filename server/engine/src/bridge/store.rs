@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use wire::bridge::HistoryMessage;
 
-use crate::private;
+use platform::private;
 
 /// What is kept of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,9 +8,7 @@ use parking_lot::Mutex;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{
-    AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings, Found, TextKind,
-};
+use agents::{AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings, Found, TextKind};
 
 /// The longest answer of one turn, in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;

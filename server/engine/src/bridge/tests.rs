@@ -10,6 +10,8 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::agents::AgentBackend;
+use ::agents::simulated::{Simulated, SimulatedSettings};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -17,8 +19,6 @@ use wire::MessageId;
 use wire::bridge::{ApprovalRequest, Done, MessageRequest, RunEnd};
 
 use super::*;
-use crate::agent::AgentBackend;
-use crate::agent::simulated::{Simulated, SimulatedSettings};
 
 /// A test that hangs fails. No time is waited for: the clock stands still while anything happens.
 const SAFETY: Duration = Duration::from_mins(5);

@@ -5,7 +5,11 @@ use std::num::NonZeroU16;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use agents::permission::SessionPermissions;
 use parking_lot::Mutex;
+use platform::lifecycle::Lifecycle;
+use platform::memory::shrink;
+use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::time::Instant;
 use wire::entry::Entry;
 use wire::{JobId, JobInfo, JobResponse, JobStatusReply, PermissionMode, RunningJobs};
@@ -14,9 +18,6 @@ use super::JobError;
 use super::places::Places;
 use super::record::{Record, Report};
 use super::run::{EndOfJob, JobRun};
-use crate::lifecycle::Lifecycle;
-use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey, shrink};
-use crate::permission::SessionPermissions;
 use crate::session::{SessionManager, StartError};
 use crate::task::TaskManager;
 

@@ -10,8 +10,8 @@ use wire::{
     JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, JobTask, TaskId, Usage, WorkStatus,
 };
 
-use super::clock::iso_8601;
-use crate::live::LiveLog;
+use platform::clock::iso_8601;
+use store::live::LiveLog;
 
 /// A run of a job. Its size is bounded by the job's, however often its loops go round.
 pub(super) struct Record {

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use agents::permission::SessionPermissions;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use platform::lifecycle::Lifecycle;
 use tokio_util::sync::CancellationToken;
 use wire::entry::{Entry, TaskRef};
 use wire::{JobStatus, Usage};
@@ -12,8 +14,6 @@ use wire::{JobStatus, Usage};
 use super::places::{Place, PlaceQueue, Places};
 use super::plan::{Next, Plan, WorkStopped};
 use super::record::Report;
-use crate::lifecycle::Lifecycle;
-use crate::permission::SessionPermissions;
 use crate::task::{ManagedTask, RunningTask, TaskEnd, TaskManager};
 
 /// A run that is about to begin.
@@ -220,11 +220,11 @@ impl Drop for EndOfJob {
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    use store::live::{LiveLog, LiveSettings, LiveShared, ReaderKey};
     use wire::{JobId, JobResponse, TaskId};
 
     use super::*;
     use crate::job::record::Record;
-    use crate::live::{LiveLog, LiveSettings, LiveShared, ReaderKey};
 
     #[tokio::test(start_paused = true)]
     async fn a_job_that_panics_still_tells_its_end() {

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use agents::permission::PermissionDesk;
+use agents::{AgentError, AgentSession};
+use extensions::{ErrorHandling, SessionExtensions};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -10,9 +13,6 @@ use tokio_util::sync::CancellationToken;
 use super::queue::{Queue, QueuedPrompt};
 use super::stream::Stream;
 use super::{TurnEnd, TurnOutcome};
-use crate::agent::{AgentError, AgentSession};
-use crate::extension::{ErrorHandling, SessionExtensions};
-use crate::permission::PermissionDesk;
 
 /// How long an agent may take to notice an abort, and to free itself. Then it is dropped.
 const GRACE: Duration = Duration::from_secs(2);

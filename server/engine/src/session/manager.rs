@@ -5,8 +5,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use agents::permission::{
+    DeskRules, PermissionDesk, PermissionHandler, Safeguards, SessionPermissions,
+};
+use agents::tools::{CommandSettings, Workspace, WorkspaceSettings, session_tools};
+use agents::{AgentEvents, AgentSettings, Catalog, ToolSet};
+use extensions::{
+    ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
+};
 use futures_util::future::join_all;
 use parking_lot::Mutex;
+use platform::lifecycle::Lifecycle;
+use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use wire::{
@@ -20,16 +30,6 @@ use super::queue::{Author, PendingTurn, Queue};
 use super::rights::SessionRights;
 use super::stream::Stream;
 use super::{SessionError, SessionSummary, StartError};
-use crate::agent::{AgentEvents, AgentSettings, Catalog, ToolSet};
-use crate::extension::{
-    ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
-};
-use crate::lifecycle::Lifecycle;
-use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
-use crate::permission::{
-    DeskRules, PermissionDesk, PermissionHandler, Safeguards, SessionPermissions,
-};
-use crate::tools::{CommandSettings, Workspace, WorkspaceSettings};
 
 /// The limits of sessions.
 #[derive(Clone, Debug)]
@@ -263,7 +263,7 @@ impl SessionManager {
             Workspace::open(&root, &allowed_roots).map(|workspace| workspace.guarded(&guarded))
         });
         let opened = opening.await.map_err(|error| not_opened(error.to_string()))?;
-        Ok(Arc::new(ToolSet::with_workspace(WorkspaceSettings {
+        Ok(Arc::new(session_tools(WorkspaceSettings {
             workspace: opened.map_err(|error| not_opened(error.to_string()))?,
             permissions: Arc::new(desk.clone()),
             commands: CommandSettings {

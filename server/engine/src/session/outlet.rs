@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
+use extensions::{SessionExtensions, SessionPort};
+use store::live::LiveLog;
 use wire::{LogLevel, SessionResponse};
 
 use super::queue::{Author, Queue};
 use super::stream::Stream;
-use crate::extension::{SessionExtensions, SessionPort};
-use crate::live::LiveLog;
 
 /// The end of a stream.
 pub(super) struct Outlet {

@@ -2,7 +2,7 @@
 
 use wire::PermissionMode;
 
-use crate::bridge::narrow_roots;
+use agents::tools::narrow_roots;
 
 /// What sessions may do unless they are told otherwise. It is only narrowed while a server runs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,18 +8,18 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use agents::permission::PermissionEvent;
+use agents::{AgentEvent, TextKind};
+use extensions::SessionExtensions;
 use parking_lot::Mutex;
 use serde_json::Value;
+use store::live::LiveLog;
 use tokio_util::sync::CancellationToken;
 use wire::{LogLevel, SessionResponse, ToolError, Usage};
 
 use super::CalledTool;
 use super::outlet::Outlet;
 use super::queue::Author;
-use crate::agent::{AgentEvent, TextKind};
-use crate::extension::SessionExtensions;
-use crate::live::LiveLog;
-use crate::permission::PermissionEvent;
 
 /// The one way into a session's log.
 pub(super) struct Stream {

@@ -8,13 +8,13 @@ mod rules;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agents::simulated::{Simulated, SimulatedSettings};
+use agents::{AgentBackend, Catalog};
+use platform::lifecycle::Lifecycle;
+use store::live::{LiveSettings, LiveShared, PollError, ReaderKey};
 use wire::{LiveToken, SessionId, SessionResponse};
 
 use super::*;
-use crate::agent::simulated::{Simulated, SimulatedSettings};
-use crate::agent::{AgentBackend, Catalog};
-use crate::lifecycle::Lifecycle;
-use crate::live::{LiveSettings, LiveShared, PollError, ReaderKey};
 
 const MODEL: &str = "gpt-5-mini";
 

@@ -3,7 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
+use agents::permission::SessionPermissions;
 use parking_lot::Mutex;
+use platform::lifecycle::Lifecycle;
+use platform::memory::shrink;
+use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use wire::entry::{DRIVING, Entry, Model};
@@ -12,9 +16,6 @@ use wire::{SessionId, TaskId, TaskResponse, Usage};
 use super::flow::{self, Mode, Plan};
 use super::run::{EndOfTask, SessionPort, Sessions};
 use super::{TaskEnd, TaskError};
-use crate::lifecycle::Lifecycle;
-use crate::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey, shrink};
-use crate::permission::SessionPermissions;
 use crate::session::SessionManager;
 
 /// Starts, finds and stops tasks.

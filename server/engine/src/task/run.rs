@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use agents::permission::SessionPermissions;
 use parking_lot::Mutex;
+use store::live::LiveLog;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use wire::{SessionId, TaskResponse, Usage};
 
 use super::decision::Decision;
 use super::flow::{Broken, Port, Role, TaskEnd};
-use crate::live::LiveLog;
-use crate::permission::SessionPermissions;
 use crate::session::{CalledTool, PendingTurn, SessionManager, TurnEnd, TurnOutcome};
 
 /// Where a run's prompts go.

@@ -6,15 +6,15 @@ mod managed;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agents::Catalog;
+use agents::simulated::{Simulated, SimulatedSettings};
+use platform::lifecycle::Lifecycle;
 use serde_json::{Value, json};
+use store::live::{Delivery, LiveSettings, LiveShared, PollError, ReaderKey};
 use wire::entry::Entry;
 use wire::{LiveToken, PermissionMode, SessionId, SessionResponse, TaskId, TaskResponse};
 
 use super::*;
-use crate::agent::Catalog;
-use crate::agent::simulated::{Simulated, SimulatedSettings};
-use crate::lifecycle::Lifecycle;
-use crate::live::{Delivery, LiveSettings, LiveShared, PollError, ReaderKey};
 use crate::session::{SessionManager, SessionSettings};
 
 const DRIVING_MODEL: &str = "gpt-5-mini";

@@ -1,6 +1,7 @@
 //! What extensions are asked.
 
-use engine::agent::openai::{BaseUrl, OpenAi, ProviderLimits, ProviderModel, ProviderSettings};
+use agents::openai::{OpenAi, ProviderLimits, ProviderSettings};
+use agents::provider::{BaseUrl, ProviderModel};
 use serde_json::json;
 use stub_provider::{Answer, Frames, StubProvider};
 

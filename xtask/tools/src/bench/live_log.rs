@@ -11,7 +11,7 @@ const LARGEST: &str = "1000000";
 
 /// Runs the example and reads the dearest corner of its first table.
 pub(super) fn measure(workspace: &Workspace) -> anyhow::Result<Vec<Goal>> {
-    let example = ["run", "--release", "-p", "engine", "--example", "live_log"];
+    let example = ["run", "--release", "-p", "store", "--example", "live_log"];
     let mut output = String::new();
     let mut command = workspace.cargo(example);
     let status = process::run_lines(&mut command, |line| {

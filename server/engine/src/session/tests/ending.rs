@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agents::{AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings};
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
@@ -9,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 use wire::ModelInfo;
 
 use super::*;
-use crate::agent::{AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings};
 
 #[tokio::test(start_paused = true)]
 async fn a_stopped_session_ends_at_once_and_takes_no_more() {

@@ -1,13 +1,13 @@
 //! Whatever an agent reports, readers get tidy blocks.
 
+use agents::{AgentEvent, TextKind};
 use proptest::prelude::*;
 use serde_json::json;
+use store::live::LiveLog;
 use wire::{ToolError, ToolResult};
 
 use super::super::stream::Stream;
 use super::*;
-use crate::agent::{AgentEvent, TextKind};
-use crate::live::LiveLog;
 
 /// What readers get of a turn in which an agent reports this.
 async fn turn(events: impl IntoIterator<Item = AgentEvent>) -> Vec<SessionResponse> {

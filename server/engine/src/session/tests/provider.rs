@@ -1,10 +1,11 @@
 //! Sessions with a model of a provider that is reached over a socket, and so in real time.
 
+use agents::openai::{OpenAi, ProviderSettings};
+use agents::provider::{BaseUrl, ProviderModel};
 use stub_provider::{Frames, StubProvider};
 use wire::entry::JOB_BOOLEAN_TRUE;
 
 use super::*;
-use crate::agent::openai::{BaseUrl, OpenAi, ProviderModel, ProviderSettings};
 
 async fn start() -> (Harness, StubProvider) {
     let stub = StubProvider::start().await.expect("a free port");

@@ -1,0 +1,265 @@
+//! The contract between the engine and whatever runs a model.
+//!
+//! A backend stands for one provider and shares one client among all of its sessions. It turns
+//! whatever its model does into [`AgentEvent`]s; the engine's sessions are the only callers, and put
+//! them in order, so a backend need not be tidy.
+//!
+//! ```text
+//!   session ──start_session──▶ AgentBackend (one per provider, shared client)
+//!      │                            │
+//!      ├──run_turn / stop────▶ AgentSession ──▶ model
+//!      ◀──AgentEvents─────────────┘  └──────▶ ToolSet::call
+//! ```
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use wire::{ExtensionInfo, LogLevel, ModelInfo, ToolError, ToolResult, Usage};
+
+use crate::permission::{DenyAll, PermissionHandler};
+use crate::tool::{ToolOutput, ToolSet};
+
+/// A provider of models.
+#[async_trait]
+pub trait AgentBackend: Send + Sync + 'static {
+    /// A short name, for lists and logs.
+    fn provider(&self) -> &str;
+
+    /// Whether its agents can work on a folder by tools of the provider's own.
+    fn has_own_tools(&self) -> bool {
+        false
+    }
+
+    /// The models that sessions can be started with now.
+    async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError>;
+
+    /// Starts a conversation, and the shared client with it if it is the first one.
+    ///
+    /// Cancel safe: dropped before it returns, nothing is left running.
+    async fn start_session(
+        &self,
+        settings: AgentSettings,
+    ) -> Result<Box<dyn AgentSession>, AgentError>;
+
+    /// Closes the shared client. All sessions have been stopped before.
+    async fn close(&self);
+}
+
+/// One conversation. Calls of [`Self::run_turn`] never overlap.
+#[async_trait]
+pub trait AgentSession: Send + Sync + 'static {
+    /// Sends a prompt and returns when it is dealt with.
+    ///
+    /// Returns soon after `abort` is cancelled, with `Ok`; blocks that are open then are closed by
+    /// the caller. May be dropped at any point, which aborts the turn as well.
+    async fn run_turn(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError>;
+
+    /// Ends the conversation and frees what it holds. No turn is running.
+    async fn stop(&self);
+}
+
+/// What a conversation is started with.
+#[derive(Clone)]
+pub struct AgentSettings {
+    /// The model's id, as listed by the backend.
+    pub model: String,
+    /// Where the agent works: an existing folder.
+    pub working_directory: PathBuf,
+    /// What the model may call.
+    pub tools: Arc<ToolSet>,
+    /// Whether the provider's own tools may be called, too.
+    pub own_tools: bool,
+    /// Who is asked before one of the provider's own tools acts. Tools of the set ask by
+    /// themselves.
+    pub permissions: Arc<dyn PermissionHandler>,
+    /// Whether a provider that runs extensions by itself may do so: the folder is trusted.
+    pub extensions: bool,
+    /// Where everything that happens goes.
+    pub events: AgentEvents,
+}
+
+impl AgentSettings {
+    /// A model that only talks: it has no tools and may do nothing.
+    pub fn new(
+        model: impl Into<String>,
+        working_directory: impl Into<PathBuf>,
+        events: AgentEvents,
+    ) -> Self {
+        Self {
+            model: model.into(),
+            working_directory: working_directory.into(),
+            tools: Arc::default(),
+            own_tools: false,
+            permissions: Arc::new(DenyAll),
+            extensions: false,
+            events,
+        }
+    }
+}
+
+impl fmt::Debug for AgentSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AgentSettings")
+            .field("model", &self.model)
+            .field("working_directory", &self.working_directory)
+            .field("tools", &self.tools)
+            .field("own_tools", &self.own_tools)
+            .field("extensions", &self.extensions)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why an agent did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AgentError {
+    /// The provider cannot be used at present.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The turn failed; the conversation can go on.
+    #[error("{0}")]
+    Failed(String),
+    /// The conversation is dead.
+    #[error("{0}")]
+    Crashed(String),
+}
+
+/// Reasoning and messages are both streamed text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TextKind {
+    /// What the model thinks.
+    Reasoning,
+    /// What the model says.
+    Message,
+}
+
+/// Something that happened in a conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentEvent {
+    /// The model begins a turn. One prompt can take several.
+    TurnStart {
+        /// Unique within the conversation.
+        turn_id: String,
+    },
+    /// The model has ended a turn.
+    TurnEnd {
+        /// As it began.
+        turn_id: String,
+    },
+    /// A block of text begins. May be left out.
+    TextStart {
+        /// What kind of text.
+        kind: TextKind,
+        /// Unique among its kind within the conversation.
+        id: String,
+    },
+    /// More text.
+    TextDelta {
+        /// What kind of text.
+        kind: TextKind,
+        /// Which block.
+        id: String,
+        /// What is new.
+        delta: String,
+    },
+    /// A block of text is complete.
+    TextEnd {
+        /// What kind of text.
+        kind: TextKind,
+        /// Which block.
+        id: String,
+        /// The whole text, if the provider repeats it.
+        content: Option<String>,
+    },
+    /// A tool begins to run.
+    ToolStart {
+        /// Unique within the conversation.
+        call_id: String,
+        /// The call that made this one, if it was not the model itself.
+        parent_call_id: Option<String>,
+        /// Which tool.
+        name: String,
+        /// What it was called with, or null.
+        arguments: Value,
+    },
+    /// Output of a running tool.
+    ToolOutput {
+        /// Which call.
+        call_id: String,
+        /// What is new.
+        delta: String,
+    },
+    /// A tool has run.
+    ToolEnd {
+        /// Which call.
+        call_id: String,
+        /// What came of it.
+        outcome: Result<ToolResult, ToolError>,
+    },
+    /// What a request to the model took.
+    Usage {
+        /// As the provider calls it.
+        model: String,
+        /// How much.
+        usage: Usage,
+    },
+    /// An extension that the provider runs by itself has something to say.
+    ExtensionLog {
+        /// Which one.
+        extension: String,
+        /// How serious it is.
+        level: LogLevel,
+        /// What it says.
+        message: String,
+        /// Of no interest later on.
+        ephemeral: bool,
+    },
+    /// How all extensions stand that the provider runs by itself.
+    ExtensionStates(Vec<ExtensionInfo>),
+    /// Something went wrong; the conversation goes on.
+    Error {
+        /// What.
+        message: String,
+    },
+    /// The conversation has died, in a turn or between turns (its process was killed, say).
+    Crashed {
+        /// How.
+        message: String,
+    },
+}
+
+/// Where a backend reports what happens. Clones report to the same conversation.
+#[derive(Clone)]
+pub struct AgentEvents(Arc<dyn Fn(AgentEvent) + Send + Sync>);
+
+impl AgentEvents {
+    /// Reports to a function, which must not block.
+    pub fn new(report: impl Fn(AgentEvent) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    /// Reports an event. Events of one conversation must be reported one after the other.
+    pub fn emit(&self, event: AgentEvent) {
+        (self.0)(event);
+    }
+
+    /// Where a running tool reports its output.
+    pub fn output_of(&self, call_id: String) -> ToolOutput {
+        let events = self.clone();
+        let call = call_id.clone();
+        ToolOutput::new(move |delta| {
+            let (call_id, delta) = (call_id.clone(), delta.to_owned());
+            events.emit(AgentEvent::ToolOutput { call_id, delta });
+        })
+        .of_call(&call)
+    }
+}
+
+impl fmt::Debug for AgentEvents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AgentEvents")
+    }
+}

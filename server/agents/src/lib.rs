@@ -1,0 +1,32 @@
+//! What runs a model: the contract that every backend implements, the tools given to models, and who
+//! allows them to act.
+//!
+//! ```text
+//!   contract ─► tool ─► permission ─► guarded ─► names
+//!      ▲         ▲          ▲            ▲
+//!   openai ──────┤        tools ─────────┘
+//!   simulated ───┘   (the tools for a folder)
+//! ```
+//!
+//! A new agent is a folder here, or a crate of its own if it brings a large dependency, and one line
+//! where the server starts.
+
+mod catalog;
+mod contract;
+mod names;
+mod tool;
+
+pub mod guarded;
+pub mod openai;
+pub mod permission;
+pub mod provider;
+pub mod simulated;
+pub mod tools;
+
+pub use catalog::{Catalog, Found};
+pub use contract::{
+    AgentBackend, AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings, TextKind,
+};
+pub use tool::{
+    Consent, DuplicateTool, Tool, ToolCall, ToolHandler, ToolHooks, ToolOutput, ToolSet,
+};

@@ -1,0 +1,153 @@
+//! A conversation: a prompt, the rounds that it takes, and what is remembered of them.
+//!
+//! ```text
+//!   run_turn ─► ask ─► round: request ─► stream ─► events
+//!                 ▲      │                  │
+//!                 │      │                  └─ no calls ─► done
+//!                 └──────┴── results ◄─ tools ◄─ calls
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use super::client::Client;
+use super::failure::Failure;
+use super::history::History;
+use super::round::Round;
+use crate::contract::{AgentError, AgentEvent, AgentSession, AgentSettings};
+use crate::provider::ProviderModel;
+
+/// One conversation with a model of a provider.
+pub(super) struct Conversation {
+    pub(super) client: Arc<Client>,
+    pub(super) model: ProviderModel,
+    pub(super) settings: AgentSettings,
+    pub(super) history: Mutex<History>,
+    rounds: AtomicU32,
+}
+
+impl Conversation {
+    pub(super) fn new(client: Arc<Client>, model: ProviderModel, settings: AgentSettings) -> Self {
+        Self {
+            history: Mutex::new(History::new(&settings.working_directory)),
+            rounds: AtomicU32::new(0),
+            client,
+            model,
+            settings,
+        }
+    }
+
+    async fn answer(&self, prompt: &str) -> Result<(), AgentError> {
+        let place = self.history.lock().ask(prompt);
+        let limit = self.client.settings().limits.rounds;
+        for _ in 0..limit {
+            let number = self.rounds.fetch_add(1, Ordering::Relaxed) + 1;
+            let turn_id = format!("turn-{number}");
+            self.settings.events.emit(AgentEvent::TurnStart { turn_id: turn_id.clone() });
+            let outcome = self.run_round(number).await;
+            self.settings.events.emit(AgentEvent::TurnEnd { turn_id });
+            match outcome {
+                Ok(true) => {}
+                Ok(false) => return Ok(()),
+                Err(Failed { failure, attempts }) => {
+                    if failure.is_about_the_request() {
+                        // It would be refused again with every prompt that follows.
+                        self.history.lock().take_back(place);
+                    }
+                    return Err(AgentError::Failed(self.explain(&failure, attempts)));
+                }
+            }
+        }
+        Err(AgentError::Failed(format!(
+            "the model has used tools {limit} times without coming to an end, which is the limit \
+             for one prompt; ask it to go on if it should"
+        )))
+    }
+
+    fn explain(&self, failure: &Failure, attempts: u32) -> String {
+        let provider = &self.client.settings().name;
+        let mut text = format!("{provider}: {}", self.client.describe(failure));
+        if failure.is_overflow() {
+            let window = self.model.context_window;
+            let window = window.map(|tokens| format!(" ({tokens} tokens)")).unwrap_or_default();
+            text = format!(
+                "the conversation is longer than {} can read{window}: start a new session, or ask \
+                 for less. The last prompt is forgotten. {text}",
+                self.model.id
+            );
+        } else if failure.is_about_the_request() {
+            text.push_str(". The last prompt is forgotten");
+        }
+        if attempts > 1 {
+            text = format!("{text} (asked {attempts} times)");
+        }
+        text
+    }
+
+    /// One request and the tools that it leads to; true if the model wants to see their results.
+    async fn run_round(&self, number: u32) -> Result<bool, Failed> {
+        let mut attempts = 0;
+        loop {
+            let mut round = Round::new(self, number);
+            let failure = match round.receive().await {
+                Ok(()) => return Ok(round.use_tools().await),
+                Err(failure) => failure,
+            };
+            let limits = &self.client.settings().limits;
+            let wait = failure.retry_wait(attempts, limits).filter(|_| round.is_empty());
+            attempts += 1;
+            drop(round);
+            let provider = &*self.client.settings().name;
+            let Some(wait) = wait else {
+                tracing::warn!(provider, reason = failure.headline(), "a request failed");
+                return Err(Failed { failure, attempts });
+            };
+            let wait_ms = wait.as_millis();
+            tracing::info!(provider, reason = failure.headline(), wait_ms, "asking again");
+            sleep(wait).await;
+        }
+    }
+
+    pub(super) fn request(&self) -> Value {
+        let messages = self.history.lock().to_json();
+        let mut request = json!({ "model": self.model.id, "messages": messages, "stream": true });
+        // Those that there are now: they may change within a prompt.
+        let tools = self.settings.tools.iter().map(|tool| {
+            json!({ "type": "function", "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+            } })
+        });
+        let tools: Vec<_> = tools.collect();
+        // An empty list is refused by some.
+        if !tools.is_empty() {
+            request["tools"] = Value::Array(tools);
+        }
+        request
+    }
+}
+
+/// A round that failed, after so many attempts.
+struct Failed {
+    failure: Failure,
+    attempts: u32,
+}
+
+#[async_trait]
+impl AgentSession for Conversation {
+    async fn run_turn(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError> {
+        // Aborting drops the request, which closes its connection, and the tools.
+        abort.run_until_cancelled(self.answer(prompt)).await.unwrap_or(Ok(()))
+    }
+
+    async fn stop(&self) {
+        self.history.lock().clear();
+    }
+}

@@ -1,0 +1,188 @@
+#![doc = include_str!("simulated.md")]
+
+mod instructions;
+mod plan;
+mod script;
+mod texts;
+mod turn;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use wire::ModelInfo;
+
+use crate::contract::{AgentBackend, AgentError, AgentEvent, AgentSession, AgentSettings};
+use plan::Plan;
+use script::Script;
+use turn::Turn;
+
+/// How quick the simulated models are, and which there are.
+#[derive(Clone, Debug)]
+pub struct SimulatedSettings {
+    /// Before the first delta of each block.
+    pub first: Duration,
+    /// Between two deltas.
+    pub delta: Duration,
+    /// Whether they also answer to the ids that tests use.
+    pub test_models: bool,
+}
+
+impl Default for SimulatedSettings {
+    fn default() -> Self {
+        Self {
+            first: Duration::from_millis(300),
+            delta: Duration::from_millis(20),
+            test_models: false,
+        }
+    }
+}
+
+impl SimulatedSettings {
+    /// Back to back, with the ids that tests use.
+    pub fn for_tests() -> Self {
+        Self { first: Duration::ZERO, delta: Duration::ZERO, test_models: true }
+    }
+}
+
+/// The backend of the simulated models. It has no client to share.
+#[derive(Debug)]
+pub struct Simulated {
+    settings: SimulatedSettings,
+}
+
+struct SimulatedModel {
+    id: &'static str,
+    name: &'static str,
+    multiplier: f64,
+    reasons: bool,
+    only_in_tests: bool,
+}
+
+const fn model(id: &'static str, name: &'static str, multiplier: f64) -> SimulatedModel {
+    SimulatedModel { id, name, multiplier, reasons: true, only_in_tests: false }
+}
+
+const MODELS: [SimulatedModel; 5] = [
+    model("simulated-standard", "Simulated Standard", 0.0),
+    SimulatedModel { reasons: false, ..model("simulated-quick", "Simulated Quick", 0.0) },
+    model("simulated-premium", "Simulated Premium", 1.0),
+    SimulatedModel { only_in_tests: true, ..model("gpt-5-mini", "GPT-5 mini (simulated)", 0.0) },
+    SimulatedModel { only_in_tests: true, ..model("gpt-5.2", "GPT-5.2 (simulated)", 1.0) },
+];
+
+const PROVIDER: &str = "simulated";
+
+impl Simulated {
+    /// The simulated models with a given pace.
+    pub fn new(settings: SimulatedSettings) -> Self {
+        Self { settings }
+    }
+
+    fn models(&self) -> impl Iterator<Item = &'static SimulatedModel> {
+        let in_tests = self.settings.test_models;
+        MODELS.iter().filter(move |model| in_tests || !model.only_in_tests)
+    }
+}
+
+#[async_trait]
+impl AgentBackend for Simulated {
+    fn provider(&self) -> &'static str {
+        PROVIDER
+    }
+
+    async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {
+        Ok(self
+            .models()
+            .map(|model| ModelInfo {
+                name: model.name.to_owned(),
+                id: model.id.to_owned(),
+                multiplier: model.multiplier,
+                provider: Some(PROVIDER.to_owned()),
+            })
+            .collect())
+    }
+
+    async fn start_session(
+        &self,
+        settings: AgentSettings,
+    ) -> Result<Box<dyn AgentSession>, AgentError> {
+        let model = self.models().find(|model| model.id == settings.model);
+        let model = model.ok_or_else(|| {
+            AgentError::Unavailable(format!("unknown model: `{}`", settings.model))
+        })?;
+        Ok(Box::new(SimulatedSession {
+            reasons: model.reasons,
+            pace: self.settings.clone(),
+            settings,
+            turns: AtomicU32::new(0),
+            script: Mutex::default(),
+            plan: Mutex::default(),
+        }))
+    }
+
+    async fn close(&self) {}
+}
+
+/// One conversation with a simulated model. It remembers nothing but the number of its turns, and
+/// what it was told for the turns to come.
+struct SimulatedSession {
+    settings: AgentSettings,
+    pace: SimulatedSettings,
+    reasons: bool,
+    turns: AtomicU32,
+    script: Mutex<Script>,
+    /// What it does as the agent of the bridge.
+    plan: Mutex<Option<Plan>>,
+}
+
+#[async_trait]
+impl AgentSession for SimulatedSession {
+    async fn run_turn(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError> {
+        let number = self.turns.fetch_add(1, Ordering::Relaxed) + 1;
+        let turn_id = format!("turn-{number}");
+        let events = &self.settings.events;
+        events.emit(AgentEvent::TurnStart { turn_id: turn_id.clone() });
+        let turn = Turn::new(&self.settings, &self.pace, number);
+        // Aborting drops the turn where it stands: it holds nothing that must be given back.
+        let ended = if self.has_plan(prompt) {
+            abort.run_until_cancelled(turn.pursue(&self.plan, self.reasons)).await
+        } else {
+            let prompt = self.script.lock().follow(prompt, |prompt| self.has_instructions(prompt));
+            abort.run_until_cancelled(turn.run(&prompt, self.reasons)).await
+        };
+        match ended {
+            Some(Err(crash @ AgentError::Crashed(_))) => return Err(crash),
+            Some(outcome) => {
+                events.emit(AgentEvent::TurnEnd { turn_id });
+                outcome?;
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    async fn stop(&self) {}
+}
+
+impl SimulatedSession {
+    /// Whether a prompt wants the next step of a plan, of a new one if it states a goal.
+    fn has_plan(&self, prompt: &str) -> bool {
+        let mut plan = self.plan.lock();
+        if let Some(new) = Plan::for_goal(prompt) {
+            *plan = Some(new);
+        } else if !Plan::is_asked_for(prompt) {
+            *plan = None;
+        }
+        plan.is_some()
+    }
+
+    fn has_instructions(&self, prompt: &str) -> bool {
+        !instructions::parse(prompt, |name| self.settings.tools.get(name).is_some()).is_empty()
+    }
+}

@@ -1,0 +1,193 @@
+//! What a model can do in a folder, and no further: read, search and change files, run commands.
+//!
+//! [`workspace_tools`] makes the tools of one run. They share its memory of what was read, its
+//! [`Workspace`], through which every file access goes, and its permission handler, which is asked
+//! before anything changes.
+//!
+//! ```text
+//!   ToolSet::call ─► argument checks ─► Workspace (look) ─► PermissionHandler ─► Workspace (act)
+//! ```
+
+mod change;
+mod command;
+mod diff;
+mod list;
+mod pattern;
+mod read;
+mod sandbox;
+mod search;
+mod specification;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+use wire::{PermissionRequest, ToolError, ToolResult};
+
+use crate::permission::PermissionHandler;
+use crate::tool::{Tool, ToolCall, ToolHandler, ToolSet};
+
+pub use command::CommandSettings;
+pub use sandbox::{Fault, SandboxError, Workspace};
+
+pub use crate::names::show_path;
+pub use change::preview;
+use sandbox::ContentHash;
+
+/// The name of the tool that runs commands.
+pub const RUN_COMMAND: &str = "runCommand";
+/// The most that a tool answers with, in bytes; reading files has limits of its own.
+const MAX_ANSWER: usize = 64 * 1024;
+/// The largest file that a tool makes or changes.
+const MAX_CHANGE: u64 = 1024 * 1024;
+
+/// What the tools of a run work with.
+#[derive(Clone)]
+pub struct WorkspaceSettings {
+    /// The folder.
+    pub workspace: Workspace,
+    /// Who is asked before something changes.
+    pub permissions: Arc<dyn PermissionHandler>,
+    /// Whether and how commands are run.
+    pub commands: CommandSettings,
+}
+
+impl fmt::Debug for WorkspaceSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WorkspaceSettings")
+            .field("workspace", &self.workspace)
+            .field("commands", &self.commands)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The seven tools of one run.
+pub fn workspace_tools(settings: WorkspaceSettings) -> Vec<Tool> {
+    let run = Arc::new(Run {
+        workspace: settings.workspace,
+        permissions: settings.permissions,
+        read: Mutex::new(HashMap::new()),
+    });
+    let handlers: [Arc<dyn ToolHandler>; 7] = [
+        Arc::new(list::ListFiles(Arc::clone(&run))),
+        Arc::new(read::ReadFiles(Arc::clone(&run))),
+        Arc::new(change::CreateFile(Arc::clone(&run))),
+        Arc::new(change::EditFile(Arc::clone(&run))),
+        Arc::new(change::ApplyDiff(Arc::clone(&run))),
+        Arc::new(search::SearchFiles(Arc::clone(&run))),
+        Arc::new(command::RunCommand::new(run, settings.commands)),
+    ];
+    specification::all()
+        .into_iter()
+        .zip(handlers)
+        .map(|(specification, handler)| specification.tool(handler))
+        .collect()
+}
+
+/// The tools of a session: those that every session has, and those for its folder.
+pub fn session_tools(settings: WorkspaceSettings) -> ToolSet {
+    let tools = ToolSet::with_job_tools();
+    tools.add_all(workspace_tools(settings)).expect("the job tools have other names");
+    tools
+}
+
+/// Those of `roots` that `wanted` also has; all of `wanted` if `roots` is everything. Folders
+/// within a root are not looked at: a link could lead from there to anywhere.
+pub fn narrow_roots(roots: &[String], wanted: &[String]) -> Vec<String> {
+    let is_all = |roots: &[String]| roots.is_empty() || roots.iter().any(|root| root == "*");
+    if is_all(wanted) {
+        return roots.to_vec();
+    }
+    if is_all(roots) {
+        return wanted.to_vec();
+    }
+    let kept: Vec<_> = roots.iter().filter(|root| wanted.contains(root)).cloned().collect();
+    // An empty list would stand for all of it.
+    if kept.is_empty() { roots.to_vec() } else { kept }
+}
+
+/// What the tools of a run share.
+struct Run {
+    workspace: Workspace,
+    permissions: Arc<dyn PermissionHandler>,
+    /// What the model knows, by where it really is.
+    read: Mutex<HashMap<PathBuf, ContentHash>>,
+}
+
+impl Run {
+    fn remember(&self, real: &Path, hash: ContentHash) {
+        self.read.lock().insert(real.to_owned(), hash);
+    }
+
+    fn remembered(&self, real: &Path) -> Option<ContentHash> {
+        self.read.lock().get(real).copied()
+    }
+
+    async fn ask(&self, request: PermissionRequest) -> Result<(), ToolError> {
+        let answer = self.permissions.request(request).await;
+        answer.map_err(|denied| failure("denied", denied.reason))
+    }
+}
+
+impl From<SandboxError> for ToolFailure {
+    fn from(error: SandboxError) -> Self {
+        Self(failure(error.fault.code(), error.to_string()))
+    }
+}
+
+/// A [`ToolError`] that errors of this module turn into.
+struct ToolFailure(ToolError);
+
+impl From<ToolError> for ToolFailure {
+    fn from(error: ToolError) -> Self {
+        Self(error)
+    }
+}
+
+fn failure(code: &str, message: impl Into<String>) -> ToolError {
+    ToolError { message: message.into(), code: Some(code.to_owned()) }
+}
+
+fn answer(content: String) -> ToolResult {
+    ToolResult { content, detailed_content: None }
+}
+
+/// The arguments of a call, which come from a model.
+fn arguments<T: DeserializeOwned>(call: ToolCall) -> Result<T, ToolError> {
+    serde_json::from_value(call.arguments)
+        .map_err(|error| failure("invalid_arguments", format!("invalid arguments: {error}")))
+}
+
+/// Runs work that blocks. Its token is cancelled when the call is dropped.
+async fn blocking<T: Send + 'static>(
+    run: &Arc<Run>,
+    work: impl FnOnce(&Run, &CancellationToken) -> Result<T, ToolFailure> + Send + 'static,
+) -> Result<T, ToolError> {
+    let token = CancellationToken::new();
+    let _dropped = token.clone().drop_guard();
+    let run = Arc::clone(run);
+    let done = tokio::task::spawn_blocking(move || work(&run, &token)).await;
+    match done {
+        Ok(outcome) => outcome.map_err(|failure| failure.0),
+        Err(error) => {
+            tracing::error!(%error, "a tool has crashed");
+            Err(failure("internal", "the tool has crashed"))
+        }
+    }
+}
+
+/// Cuts a text that is too long. Whether it was.
+pub fn cut_at(text: &mut String, limit: usize) -> bool {
+    if text.len() <= limit {
+        return false;
+    }
+    text.truncate(text.floor_char_boundary(limit));
+    true
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! `runCommand`.
+//!
+//! The sandbox says where a command starts, not what it does: it has the rights of the portal's
+//! user. So commands are off unless settings allow them, and each is asked for.
+
+mod capture;
+#[cfg(unix)]
+mod process;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult};
+
+use crate::tool::{ToolCall, ToolHandler, ToolOutput};
+
+use super::{Run, answer, arguments, blocking, failure, show_path};
+use crate::names::visible;
+
+/// When a command is ended unless the call says otherwise.
+pub(super) const USUAL_MS: u64 = 120_000;
+/// The longest time that a command is given.
+pub(super) const MOST_MS: u64 = 600_000;
+const MAX_COMMAND: usize = 16 * 1024;
+const MAX_TITLE: usize = 80;
+
+/// Whether and how commands are run.
+#[derive(Clone, Debug, Default)]
+pub struct CommandSettings {
+    /// Commands are refused otherwise.
+    pub allowed: bool,
+    /// Variables that commands must not see, besides those that look like secrets.
+    pub secrets: Vec<String>,
+}
+
+pub(super) struct RunCommand {
+    run: Arc<Run>,
+    settings: CommandSettings,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    command: String,
+    cwd: Option<String>,
+    timeout_ms: Option<u64>,
+}
+
+impl RunCommand {
+    pub(super) fn new(run: Arc<Run>, settings: CommandSettings) -> Self {
+        Self { run, settings }
+    }
+
+    async fn ask(&self, command: &str, folder: &str) -> Result<(), ToolError> {
+        let mut first: String = command.lines().next().unwrap_or_default().to_owned();
+        if super::cut_at(&mut first, MAX_TITLE) || first.len() < command.len() {
+            first.push('…');
+        }
+        let request = PermissionRequest {
+            kind: PermissionKind::Command,
+            title: format!("Run {}", show_path(&first)),
+            path: Some(folder.to_owned()),
+            detail: Some(visible(command)),
+            diff: None,
+            each_time: false,
+        };
+        self.run.ask(request).await
+    }
+}
+
+#[async_trait]
+impl ToolHandler for RunCommand {
+    async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError> {
+        self.call_with_output(call, &ToolOutput::default()).await
+    }
+
+    async fn call_with_output(
+        &self,
+        call: ToolCall,
+        output: &ToolOutput,
+    ) -> Result<ToolResult, ToolError> {
+        let Arguments { command, cwd, timeout_ms } = arguments(call)?;
+        if !self.settings.allowed {
+            return Err(failure("not_allowed", "commands are not allowed by the settings"));
+        }
+        if command.trim().is_empty() || command.len() > MAX_COMMAND || command.contains('\0') {
+            let message = format!("invalid command: 1 to {MAX_COMMAND} bytes are accepted");
+            return Err(failure("invalid_arguments", message));
+        }
+        let time_out = Duration::from_millis(timeout_ms.unwrap_or(USUAL_MS).clamp(1, MOST_MS));
+        // An empty text is what models write for "not given".
+        let cwd = cwd.filter(|cwd| !cwd.is_empty()).unwrap_or_else(|| ".".to_owned());
+        let given = cwd.clone();
+        let (_, approved) =
+            blocking(&self.run, move |run, _| Ok(run.workspace.open_folder(&given)?)).await?;
+        let shown = match approved.to_string_lossy() {
+            text if text.is_empty() => ".".to_owned(),
+            text => show_path(&text),
+        };
+        self.ask(&command, &shown).await?;
+        let (folder, real) =
+            blocking(&self.run, move |run, _| Ok(run.workspace.open_folder(&cwd)?)).await?;
+        if real != approved {
+            let message = format!("the folder changed in the meantime: `{shown}`");
+            return Err(failure("changed", message));
+        }
+        let path = self.run.workspace.root().join(real);
+        #[cfg(unix)]
+        {
+            let job = process::Job { command: &command, folder: &folder, path: &path, time_out };
+            job.run(&self.settings, output).await.map(answer)
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = (folder, path, time_out, output, answer);
+            Err(failure("not_supported", "commands are not supported on this system"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

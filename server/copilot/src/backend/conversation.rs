@@ -1,0 +1,237 @@
+//! A conversation with the CLI's agent.
+//!
+//! ```text
+//!   run_turn ─► send ─► CLI ─► events ─► follow ─► Reader ─► AgentEvents
+//!      ▲                │                  │
+//!      │                ├─► Asker, Bridge  └─► Turns: begun, idle, dead
+//!      └────────────────┴───────────────────────┘
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agents::{AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings};
+use async_trait::async_trait;
+use futures_util::future::{Fuse, FutureExt};
+use github_copilot_sdk::SessionConfig;
+use github_copilot_sdk::session::Session;
+use github_copilot_sdk::subscription::{EventSubscription, RecvErrorKind};
+use github_copilot_sdk::types::ProviderConfig;
+use parking_lot::Mutex;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::events::Reader;
+use super::permission::Asker;
+use super::runtime::Runtime;
+use super::tools;
+use super::turn::{Died, Turns};
+use crate::settings::CopilotSettings;
+
+/// Events that may wait for us. They are taken at once, but a machine that stands still for a
+/// moment must not lose any. Room for all of them is taken when a session starts.
+const EVENT_BUFFER: usize = 4096;
+/// How long the CLI may take to become idle after it was told to abort.
+const ABORT_TIME: Duration = Duration::from_secs(1);
+/// How long the CLI may take to let a session go.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// One conversation.
+pub(super) struct Conversation {
+    session: Arc<Session>,
+    runtime: Arc<Runtime>,
+    turns: Arc<Turns>,
+    /// Reads the events until the conversation is over.
+    follower: Mutex<Option<AbortOnDropHandle<()>>>,
+}
+
+impl Conversation {
+    /// Begins a conversation with a model that is known to exist.
+    pub(super) async fn start(
+        runtime: Arc<Runtime>,
+        settings: AgentSettings,
+        copilot: &CopilotSettings,
+    ) -> Result<Self, AgentError> {
+        let turns = Arc::new(Turns::new());
+        let events = one_by_one(settings.events.clone());
+        let mut config = SessionConfig::default();
+        config.tools = Some(tools::register(&settings.tools, &events, &turns)?);
+        if !settings.own_tools {
+            config.available_tools = Some(vec!["custom:*".to_owned()]);
+        }
+        config.model = Some(settings.model);
+        config.client_name = Some("copilot-portal".to_owned());
+        config.streaming = Some(true);
+        config.include_sub_agent_streaming_events = Some(false);
+        config.event_buffer_capacity = Some(EVENT_BUFFER);
+        // They are started by the CLI itself, which asks once whether it may.
+        config.request_extensions = Some(settings.extensions);
+        config.permission_handler = Some(Arc::new(Asker {
+            handler: settings.permissions,
+            extensions: settings.extensions,
+            working_directory: settings.working_directory.clone(),
+            turns: turns.clone(),
+        }));
+        config.working_directory = Some(settings.working_directory);
+        config.provider = provider(copilot).await?;
+
+        let unavailable = |error: github_copilot_sdk::Error| {
+            AgentError::Unavailable(format!("the Copilot CLI started no session: {error}"))
+        };
+        let prepared = runtime.client.prepare_session(config).map_err(unavailable)?;
+        let subscription = prepared.subscribe();
+        let started = tokio::select! {
+            started = timeout(copilot.limits.session, prepared.start()) => started,
+            reason = runtime.died() => return Err(AgentError::Unavailable(reason)),
+        };
+        let session = started.map_err(|_| {
+            let seconds = copilot.limits.session.as_secs();
+            AgentError::Unavailable(format!("the Copilot CLI started no session in {seconds} s"))
+        })?;
+        let session = Arc::new(session.map_err(unavailable)?);
+        let follower = Follower {
+            session: session.clone(),
+            runtime: runtime.clone(),
+            turns: turns.clone(),
+            events,
+        };
+        let follower = AbortOnDropHandle::new(tokio::spawn(follower.follow(subscription)));
+        Ok(Self { session, runtime, turns, follower: Mutex::new(Some(follower)) })
+    }
+
+    async fn answer(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError> {
+        let crashed = |Died(reason)| AgentError::Crashed(reason);
+        let Some(turn) = abort.run_until_cancelled(self.turns.begin()).await else {
+            return Ok(());
+        };
+        let turn = turn.map_err(crashed)?;
+        match abort.run_until_cancelled(self.session.send(prompt)).await {
+            Some(Ok(message_id)) => turn.sent(message_id),
+            Some(Err(error)) => {
+                // A broken pipe is the sign of a death that is told in a moment.
+                return match timeout(ABORT_TIME, turn.finished()).await {
+                    Ok(Err(died)) => Err(crashed(died)),
+                    _ => Err(AgentError::Failed(format!("the prompt was not taken: {error}"))),
+                };
+            }
+            None => turn.abort(),
+        }
+        tokio::select! {
+            ended = turn.finished() => return ended.map_err(crashed),
+            () = abort.cancelled() => turn.abort(),
+        }
+        turn.finished().await.map_err(crashed)
+    }
+}
+
+#[async_trait]
+impl AgentSession for Conversation {
+    async fn run_turn(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError> {
+        self.answer(prompt, abort).await
+    }
+
+    async fn stop(&self) {
+        self.turns.end();
+        if !self.runtime.is_dead() {
+            let freed = timeout(GOODBYE, async {
+                self.session.disconnect().await?;
+                let request = github_copilot_sdk::rpc::SessionsCloseRequest {
+                    session_id: self.session.id().clone(),
+                };
+                self.runtime.client.rpc().sessions().close(request).await
+            });
+            match freed.await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => tracing::debug!(%error, "the Copilot CLI keeps a session"),
+                Err(_) => tracing::debug!("the Copilot CLI takes long to end a session"),
+            }
+        }
+        let follower = self.follower.lock().take();
+        if let Some(follower) = follower {
+            follower.abort();
+            // It was just told to end: how does not matter.
+            let _ = follower.await;
+        }
+    }
+}
+
+/// Reads what the CLI says and carries aborts to it.
+struct Follower {
+    session: Arc<Session>,
+    runtime: Arc<Runtime>,
+    turns: Arc<Turns>,
+    events: AgentEvents,
+}
+
+impl Follower {
+    async fn follow(self, mut subscription: EventSubscription) {
+        let mut reader = Reader::default();
+        let mut aborting = Box::pin(Fuse::terminated());
+        loop {
+            tokio::select! {
+                biased;
+                () = self.turns.abort_wanted() => {
+                    aborting.set(self.abort().fuse());
+                }
+                () = &mut aborting => self.turns.conclude_abort(),
+                received = subscription.recv() => match received {
+                    Ok(event) => {
+                        let progress = reader.read(&event, &mut |event| self.events.emit(event));
+                        if let Some(progress) = progress {
+                            self.turns.note(progress);
+                        }
+                    }
+                    Err(error) => match error.kind() {
+                        RecvErrorKind::Lagged(lagged) => self.lag(lagged.skipped()),
+                        _ => break,
+                    },
+                },
+            }
+        }
+        if self.turns.has_ended() {
+            return;
+        }
+        let message = self.runtime.lost().await;
+        self.turns.die(&message);
+        self.events.emit(AgentEvent::Crashed { message });
+    }
+
+    /// What was lost may have been the end of the turn, so it is ended.
+    fn lag(&self, number: u64) {
+        let message = format!(
+            "{number} events of the Copilot CLI were lost, because they came faster than they \
+             could be read; the turn is aborted"
+        );
+        self.events.emit(AgentEvent::Error { message });
+        self.turns.want_abort();
+    }
+
+    async fn abort(&self) {
+        let answer = timeout(ABORT_TIME, self.session.abort()).await;
+        if let Ok(Err(error)) = answer {
+            tracing::debug!(%error, "the Copilot CLI did not abort");
+        }
+        sleep(ABORT_TIME).await;
+    }
+}
+
+/// Tools report from futures of their own, but events come one after the other.
+fn one_by_one(events: AgentEvents) -> AgentEvents {
+    let events = Mutex::new(events);
+    AgentEvents::new(move |event| events.lock().emit(event))
+}
+
+/// Who serves the model, if it is not GitHub. Holds the key: not to be printed.
+async fn provider(settings: &CopilotSettings) -> Result<Option<ProviderConfig>, AgentError> {
+    let Some(own) = &settings.provider else {
+        return Ok(None);
+    };
+    let key = own.key.read().await.map_err(AgentError::Unavailable)?;
+    let mut config = ProviderConfig::default();
+    config.provider_type = Some(own.kind.as_str().to_owned());
+    config.wire_api = own.wire_api.map(|api| api.as_str().to_owned());
+    own.base_url.as_str().clone_into(&mut config.base_url);
+    config.api_key = key.map(|key| key.reveal().to_owned());
+    Ok(Some(config))
+}

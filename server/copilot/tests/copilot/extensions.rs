@@ -1,0 +1,64 @@
+//! Extensions, which the CLI runs by itself.
+
+use std::fs;
+
+use agents::permission::ApproveAll;
+use serde_json::json;
+use wire::ExtensionState;
+
+use super::tools::{push_call, result_of_call};
+use super::*;
+
+const WEATHER: &str = r#"
+import { joinSession } from "@github/copilot-sdk/extension";
+
+await joinSession({
+  tools: [
+    {
+      name: "weather",
+      description: "Tells the weather.",
+      parameters: { type: "object", properties: {} },
+      handler: async () => "rain",
+    },
+  ],
+});
+"#;
+
+/// A conversation in a folder that has an extension.
+async fn talk(bench: &Bench, trusted: bool) -> Talk {
+    let folder = bench.folder.path().join(".github/extensions/weather");
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("extension.mjs"), WEATHER).expect("an extension");
+    push_call(bench, "weather", &json!({}));
+    let talk = bench.talk_with(|settings| {
+        settings.own_tools = true;
+        settings.extensions = trusted;
+        settings.permissions = Arc::new(ApproveAll);
+    });
+    talk.await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_extension_of_a_trusted_folder_adds_its_tool() {
+    let bench = Bench::new().await;
+    let talk = talk(&bench, true).await;
+    talk.ask("how is the weather?").await.expect("a turn");
+    assert_eq!(result_of_call(&bench), "rain");
+    talk.wait_for("running extension", |event| {
+        matches!(event, AgentEvent::ExtensionStates(states) if states.iter().any(|one|
+            one.name == "weather" && one.state == ExtensionState::Running))
+    })
+    .await;
+    bench.finish(talk).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_other_folders_none_is_started() {
+    let bench = Bench::new().await;
+    let talk = talk(&bench, false).await;
+    talk.ask("how is the weather?").await.expect("a turn");
+    assert_ne!(result_of_call(&bench), "rain");
+    let offered = bench.provider.chats()[0]["tools"].to_string();
+    assert!(!offered.contains("weather"), "{offered}");
+    bench.finish(talk).await;
+}

@@ -1,0 +1,173 @@
+//! The Copilot backend with the real CLI, which runs on a scripted provider on loopback.
+//!
+//! Needs the CLI of `tests/copilot-cli` (`npm ci`); without it the tests fail and say so.
+
+mod extensions;
+mod processes;
+mod tools;
+mod turns;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agents::provider::{BaseUrl, KeySource, ProviderModel};
+use agents::{
+    AgentBackend, AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings, TextKind,
+};
+use copilot::Copilot;
+use copilot::settings::{CopilotSettings, OwnProvider, ProviderKind};
+use stub_provider::{StubProvider, copilot_cli};
+use tempfile::TempDir;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+const MODEL: &str = "scripted";
+/// Only waited for in full by a test that fails.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// A backend, its provider, and a folder to work in.
+struct Bench {
+    provider: StubProvider,
+    copilot: Copilot,
+    home: TempDir,
+    folder: TempDir,
+}
+
+impl Bench {
+    async fn new() -> Self {
+        let provider = StubProvider::start().await.expect("loopback");
+        let home = tempfile::tempdir().expect("temporary folder");
+        let base_url = BaseUrl::parse(&provider.base_url()).expect("a URL");
+        let model = ProviderModel {
+            id: MODEL.to_owned(),
+            name: Some("Scripted".to_owned()),
+            multiplier: None,
+            context_window: None,
+        };
+        let own = OwnProvider {
+            base_url,
+            key: KeySource::None,
+            kind: ProviderKind::OpenAi,
+            wire_api: None,
+            models: vec![model],
+        };
+        let copilot =
+            Copilot::new(CopilotSettings { provider: Some(own), ..settings(home.path()) });
+        let folder = tempfile::tempdir().expect("temporary folder");
+        Self { provider, copilot, home, folder }
+    }
+
+    /// A conversation without any tools.
+    async fn talk(&self) -> Talk {
+        self.talk_with(|_| {}).await
+    }
+
+    async fn talk_with(&self, change: impl FnOnce(&mut AgentSettings)) -> Talk {
+        let (sender, events) = watch::channel(Vec::new());
+        let report = AgentEvents::new(move |event| {
+            sender.send_modify(|events: &mut Vec<AgentEvent>| events.push(event));
+        });
+        let mut settings = AgentSettings::new(MODEL, self.real_folder(), report);
+        change(&mut settings);
+        let session = self.copilot.start_session(settings).await.expect("a session");
+        Talk { session: Arc::from(session), events }
+    }
+
+    /// Ends everything, of which nothing may be left.
+    async fn finish(self, talk: Talk) {
+        talk.session.stop().await;
+        self.copilot.close().await;
+        let left = processes::of(self.home.path());
+        assert!(left.is_empty(), "left running: {left:?}");
+    }
+
+    fn real_folder(&self) -> std::path::PathBuf {
+        self.folder.path().canonicalize().expect("a folder")
+    }
+}
+
+fn settings(home: &Path) -> CopilotSettings {
+    CopilotSettings {
+        cli: Some(copilot_cli::program()),
+        environment: copilot_cli::environment(home),
+        ..CopilotSettings::default()
+    }
+}
+
+/// A conversation and what happened in it.
+#[derive(Clone)]
+struct Talk {
+    session: Arc<dyn AgentSession>,
+    events: watch::Receiver<Vec<AgentEvent>>,
+}
+
+impl Talk {
+    async fn ask(&self, prompt: &str) -> Result<(), AgentError> {
+        self.ask_until(prompt, &CancellationToken::new()).await
+    }
+
+    async fn ask_until(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError> {
+        let turn = self.session.run_turn(prompt, abort);
+        tokio::time::timeout(PATIENCE, turn).await.expect("the turn ends in time")
+    }
+
+    fn events(&self) -> Vec<AgentEvent> {
+        self.events.borrow().clone()
+    }
+
+    async fn wait_for(&self, what: &str, reached: impl Fn(&AgentEvent) -> bool) {
+        let mut events = self.events.clone();
+        let waiting = events.wait_for(|events| events.iter().any(&reached));
+        let in_time = tokio::time::timeout(PATIENCE, waiting).await.is_ok_and(|seen| seen.is_ok());
+        assert!(in_time, "no {what} in time: {:#?}", self.events());
+    }
+
+    /// The whole texts of a kind, as the deltas tell them.
+    fn said(&self, wanted: TextKind) -> String {
+        let events = self.events();
+        let deltas = events.iter().filter_map(|event| match event {
+            AgentEvent::TextDelta { kind, delta, .. } if *kind == wanted => Some(delta.as_str()),
+            _ => None,
+        });
+        deltas.collect()
+    }
+
+    fn errors(&self) -> Vec<String> {
+        let events = self.events();
+        let errors = events.into_iter().filter_map(|event| match event {
+            AgentEvent::Error { message } => Some(message),
+            _ => None,
+        });
+        errors.collect()
+    }
+}
+
+/// What happened, in short: one word for each event.
+fn words(events: &[AgentEvent]) -> String {
+    let mut words: Vec<String> = events.iter().map(word).collect();
+    words.dedup();
+    words.join(" ")
+}
+
+fn word(event: &AgentEvent) -> String {
+    let kind = |kind: &TextKind| match kind {
+        TextKind::Reasoning => "reasoning",
+        TextKind::Message => "message",
+    };
+    match event {
+        AgentEvent::TurnStart { turn_id } => format!("+{turn_id}"),
+        AgentEvent::TurnEnd { turn_id } => format!("-{turn_id}"),
+        AgentEvent::TextStart { kind: k, .. } => format!("+{}", kind(k)),
+        AgentEvent::TextDelta { kind: k, .. } => kind(k).to_owned(),
+        AgentEvent::TextEnd { kind: k, .. } => format!("-{}", kind(k)),
+        AgentEvent::ToolStart { name, .. } => format!("+{name}"),
+        AgentEvent::ToolOutput { .. } => "output".to_owned(),
+        AgentEvent::ToolEnd { outcome: Ok(_), .. } => "-tool".to_owned(),
+        AgentEvent::ToolEnd { outcome: Err(_), .. } => "!tool".to_owned(),
+        AgentEvent::Usage { .. } => "usage".to_owned(),
+        AgentEvent::ExtensionLog { .. } | AgentEvent::ExtensionStates(_) => "extension".to_owned(),
+        AgentEvent::Error { .. } => "error".to_owned(),
+        AgentEvent::Crashed { .. } => "crashed".to_owned(),
+    }
+}

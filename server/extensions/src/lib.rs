@@ -1,0 +1,175 @@
+//! Extensions: programs of the project or of the user that take part in a session.
+//!
+//! They are written for the Copilot CLI and run here unchanged: each is a Node process of its own
+//! for each session, adds tools, and is asked about prompts, tool calls and errors. Project code
+//! is started only in folders that somebody has allowed.
+//!
+//! ```text
+//!   SessionManager ─► SessionExtensions ─► Program ─► process: bootstrap ─► extension.mjs
+//!   Conversation ─ hooks ─┘    │   ▲          │              ▲                  │ joinSession
+//!   ToolSet ── calls ──────────┘   └─ Peer ◄──┴── frames ◄───┴──────────────────┘
+//! ```
+//!
+//! - `discovery`, `content`, `trust`, `runtime`: what there is, whether it may run, and on what.
+//! - `process`, `frames`, `peer`: a process and the messages on its pipes.
+//! - `program`: one extension in one session, from its start to its end.
+//! - `session`: all of them in one session; `hooks` is what they are asked, `events` what they are
+//!   told, `tool` what they add, `manage` the tools by which a model writes its own.
+
+mod content;
+mod discovery;
+mod events;
+mod frames;
+mod hooks;
+mod manage;
+mod peer;
+mod process;
+mod program;
+mod result;
+mod runtime;
+mod schema;
+mod session;
+mod tool;
+mod trust;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use platform::clock;
+use platform::lifecycle::Lifecycle;
+use platform::repository::repo_root;
+use tokio::sync::OnceCell;
+
+use discovery::{Found, discover};
+use runtime::{Missing, Runtime};
+use trust::{Standing, Trust};
+
+pub use hooks::ErrorHandling;
+pub use session::{SessionExtensions, SessionParts, SessionPort};
+
+/// Where extensions are, and what they may.
+#[derive(Clone, Debug)]
+pub struct ExtensionSettings {
+    /// Where the user's are.
+    pub user_folder: Option<PathBuf>,
+    /// Where it is remembered which folders are allowed; nowhere if there is none.
+    pub trust_file: Option<PathBuf>,
+    /// Whether every folder is allowed.
+    pub allow_everywhere: bool,
+    /// Folders that are allowed.
+    pub allowed: Vec<PathBuf>,
+    /// Where the package `@github/copilot-sdk` is, if it need not be searched for.
+    pub sdk_path: Option<PathBuf>,
+    /// Node, if it is not the one in `PATH`.
+    pub node: Option<PathBuf>,
+    /// Variables with keys, which extensions must not see.
+    pub secrets: Vec<String>,
+    /// How long an extension may take to join the session.
+    pub join_time_out: Duration,
+    /// How long a hook may take.
+    pub hook_time_out: Duration,
+    /// How long an extension may take to end by itself.
+    pub stop_time_out: Duration,
+}
+
+impl Default for ExtensionSettings {
+    /// None are found, and none are allowed.
+    fn default() -> Self {
+        Self {
+            user_folder: None,
+            trust_file: None,
+            allow_everywhere: false,
+            allowed: Vec::new(),
+            sdk_path: None,
+            node: None,
+            secrets: Vec::new(),
+            join_time_out: Duration::from_secs(10),
+            hook_time_out: Duration::from_secs(10),
+            stop_time_out: Duration::from_secs(5),
+        }
+    }
+}
+
+/// What the extensions of all sessions share.
+pub struct ExtensionHost {
+    settings: ExtensionSettings,
+    trust: Trust,
+    runtime: OnceCell<Runtime>,
+    lifecycle: Lifecycle,
+}
+
+impl ExtensionHost {
+    /// Reads what was allowed before.
+    pub fn new(settings: ExtensionSettings, lifecycle: Lifecycle) -> Arc<Self> {
+        let (file, allowed) = (settings.trust_file.clone(), settings.allowed.clone());
+        let trust = Trust::new(file, settings.allow_everywhere, allowed);
+        Arc::new(Self { settings, trust, runtime: OnceCell::new(), lifecycle })
+    }
+
+    /// Whether every extension of a folder of [`trusted_folder`] may be started, as it is now: for
+    /// agents that start all of them or none. Blocks.
+    pub fn trusts_all(&self, folder: &Path) -> bool {
+        let found = discover(folder, self.settings.user_folder.as_deref());
+        self.trust.is_trusted(folder)
+            && self.judge(folder, found).into_iter().all(|(_, problem)| problem.is_none())
+    }
+
+    /// Those that were found in a folder, each with why it may not be started, if it may not.
+    /// Blocks.
+    fn judge(&self, folder: &Path, found: Vec<Found>) -> Vec<(Found, Option<String>)> {
+        let read = |found: &Found| found.hash().map_err(|error| error.to_string());
+        let hashes: Vec<_> = found.iter().map(read).collect();
+        let known = || known_hashes(&found, &hashes);
+        let standing = self.trust.standing(folder, known);
+        let judged = found.into_iter().zip(hashes).map(|(found, hash)| {
+            let problem = match (&standing, hash) {
+                (Standing::Untrusted(reason), _) => Some((*reason).to_owned()),
+                (Standing::Trusted(_), Err(error)) => Some(format!("it can't be checked: {error}")),
+                (Standing::Trusted(hashes), Ok(hash)) => match hashes.get(&found.key()) {
+                    Some(trusted) if *trusted == hash => None,
+                    Some(_) => Some("it has changed since it was allowed".to_owned()),
+                    None => Some("it is new since extensions were allowed".to_owned()),
+                },
+            };
+            (found, problem)
+        });
+        judged.collect()
+    }
+
+    /// Allows what is there now, or forbids everything. Blocks.
+    fn decide(&self, folder: &Path, is_trusted: bool) {
+        if !is_trusted {
+            return self.trust.forbid(folder);
+        }
+        let found = discover(folder, self.settings.user_folder.as_deref());
+        let hashes: Vec<_> = found.iter().map(Found::hash).collect();
+        self.trust.allow(folder, known_hashes(&found, &hashes));
+    }
+
+    /// Looked for until it is found, then no more.
+    async fn runtime(&self) -> Result<&Runtime, Missing> {
+        self.runtime.get_or_try_init(|| Runtime::find(&self.settings)).await
+    }
+}
+
+fn known_hashes<E>(found: &[Found], hashes: &[Result<String, E>]) -> BTreeMap<String, String> {
+    let known = found.iter().zip(hashes);
+    known.filter_map(|(found, hash)| Some((found.key(), hash.as_ref().ok()?.clone()))).collect()
+}
+
+/// What trust is given to: the repository of a folder, or the folder itself. Blocks.
+pub fn trusted_folder(folder: &Path) -> PathBuf {
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    repo_root(&folder)
+}
+
+fn iso_8601() -> String {
+    clock::iso_8601(SystemTime::now())
+}
+
+fn milliseconds() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,504 @@
+//! All extensions of one session.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use agents::ToolSet;
+use agents::guarded::Guarded;
+use agents::permission::PermissionHandler;
+use agents::tools::RUN_COMMAND;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use wire::{ExtensionInfo, ExtensionState, Extensions, LogLevel, SessionId, SessionResponse};
+
+use super::discovery::{Found, discover};
+use super::events::Events;
+use super::hooks::Hooks;
+use super::peer::{INVALID_PARAMS, Refusal, UNKNOWN_METHOD};
+use super::process::{Launch, Process};
+use super::program::{Joining, Program};
+use super::{ExtensionHost, manage};
+
+/// The version of the protocol between extensions and their host.
+const PROTOCOL: u32 = 3;
+const LONGEST_LOG: usize = 16 * 1024;
+const LONGEST_PROMPT: usize = 1024 * 1024;
+
+/// What extensions can do in a session.
+pub trait SessionPort: Send + Sync + 'static {
+    /// Queues a prompt.
+    fn send(&self, prompt: String) -> Result<(), String>;
+
+    /// Ends the running turn.
+    fn abort(&self);
+
+    /// Says something in the stream.
+    fn log(&self, extension: &str, level: LogLevel, message: String, ephemeral: bool);
+
+    /// Whether prompts wait for their turn.
+    fn has_waiting(&self) -> bool;
+}
+
+/// What the extensions of a session work with.
+pub struct SessionParts {
+    /// Which session.
+    pub id: SessionId,
+    /// Where it works.
+    pub folder: PathBuf,
+    /// What trust is given to, of [`super::trusted_folder`].
+    pub root: PathBuf,
+    /// The tools of the session, to which those of extensions are added.
+    pub tools: Arc<ToolSet>,
+    /// Who is asked before a tool acts.
+    pub permissions: Arc<dyn PermissionHandler>,
+    /// What tools must not touch.
+    pub guarded: Guarded,
+    /// The session itself.
+    pub port: Box<dyn SessionPort>,
+    /// Whether its agent runs extensions by itself. Then they are only listed here.
+    pub agent_runs_them: bool,
+}
+
+/// The extensions of one session.
+pub struct SessionExtensions {
+    host: Arc<ExtensionHost>,
+    parts: SessionParts,
+    /// One change at a time: start, reload, stop.
+    changing: tokio::sync::Mutex<()>,
+    state: Mutex<State>,
+    events: Mutex<Events>,
+    /// Whether there is anybody to tell.
+    is_active: AtomicBool,
+    prompts: AtomicU64,
+    /// Said when the session ends: nothing is started any more.
+    ending: CancellationToken,
+    /// The parent of every program's token: they end with this.
+    stop: CancellationToken,
+    _ends: DropGuard,
+}
+
+#[derive(Default)]
+struct State {
+    programs: Vec<Arc<Program>>,
+    /// Those that were found and not started, or that the agent runs.
+    others: Vec<ExtensionInfo>,
+    /// For the model, with the next prompt.
+    context: Vec<String>,
+    is_enabled: bool,
+}
+
+impl SessionExtensions {
+    /// None have been started yet.
+    pub fn new(host: Arc<ExtensionHost>, parts: SessionParts) -> Arc<Self> {
+        let stop = CancellationToken::new();
+        Arc::new(Self {
+            host,
+            parts,
+            changing: tokio::sync::Mutex::default(),
+            state: Mutex::default(),
+            events: Mutex::default(),
+            is_active: AtomicBool::new(false),
+            prompts: AtomicU64::new(0),
+            ending: CancellationToken::new(),
+            _ends: stop.clone().drop_guard(),
+            stop,
+        })
+    }
+
+    pub(super) fn host(&self) -> &ExtensionHost {
+        &self.host
+    }
+
+    /// Takes the tool away that runs commands.
+    pub fn forbid_commands(&self) {
+        if !self.parts.agent_runs_them {
+            self.parts.tools.remove(&[RUN_COMMAND.to_owned()]);
+        }
+    }
+
+    pub(super) fn parts(&self) -> &SessionParts {
+        &self.parts
+    }
+
+    /// Starts the extensions, if the folder is trusted, and waits until each has joined the session
+    /// or failed.
+    pub async fn start(self: &Arc<Self>) {
+        if self.is_trusted() {
+            let _changing = self.changing.lock().await;
+            self.ending.run_until_cancelled(self.start_all("new")).await;
+        }
+    }
+
+    /// Stops all extensions, looks for them again, and starts them.
+    pub async fn reload(self: &Arc<Self>) {
+        let _changing = self.changing.lock().await;
+        self.stop_all().await;
+        if self.is_trusted() {
+            self.ending.run_until_cancelled(self.start_all("resume")).await;
+        } else {
+            self.disable();
+        }
+    }
+
+    /// Decides whether extensions are started in the folder, now and later.
+    pub async fn decide(self: &Arc<Self>, is_trusted: bool) {
+        let session = Arc::clone(self);
+        let deciding = tokio::task::spawn_blocking(move || {
+            session.host.decide(&session.parts.root, is_trusted);
+        });
+        if deciding.await.is_err() {
+            tracing::error!("trust could not be decided");
+        }
+        self.reload().await;
+    }
+
+    /// Ends the extensions: first they are told.
+    pub async fn end(&self, reason: &str, error: Option<&str>) {
+        // Whatever is being started is not waited for.
+        self.ending.cancel();
+        let _changing = self.changing.lock().await;
+        if !self.is_active.load(Ordering::Relaxed) {
+            return;
+        }
+        self.session_end(reason, error).await;
+        let kind = if error.is_some() { "error" } else { "routine" };
+        let data = json!({ "shutdownType": kind, "totalPremiumRequests": 0 });
+        let event = self.events.lock().make("session.shutdown", &data);
+        self.tell(&event);
+        self.stop_all().await;
+    }
+
+    /// What trust is given to.
+    pub fn root(&self) -> &Path {
+        &self.parts.root
+    }
+
+    /// Whether extensions are started in the folder.
+    pub fn is_trusted(&self) -> bool {
+        self.host.trust.is_trusted(&self.parts.root)
+    }
+
+    /// How all of them stand.
+    pub async fn list(self: &Arc<Self>) -> Extensions {
+        let found = self.judged().await;
+        let trusted = self.is_trusted();
+        let mut extensions = {
+            let state = self.state.lock();
+            let programs = state.programs.iter().map(|program| program.info());
+            programs.chain(state.others.iter().cloned()).collect::<Vec<_>>()
+        };
+        for (found, problem) in found {
+            let path = found.path.display().to_string();
+            let is_same =
+                |known: &&mut ExtensionInfo| known.path == path || self.is_same(known, &found);
+            if let Some(known) = extensions.iter_mut().find(is_same) {
+                known.path = path;
+                continue;
+            }
+            extensions.push(if found.is_shadowed {
+                shadowed(&found)
+            } else if let Some(problem) = problem {
+                found.info(ExtensionState::Untrusted, Some(problem))
+            } else {
+                let reason = if self.parts.agent_runs_them {
+                    "the agent has not started it; it may with the next session"
+                } else {
+                    "not started yet: reload"
+                };
+                found.info(ExtensionState::Stopped, Some(reason.to_owned()))
+            });
+        }
+        extensions.sort_by(|one, other| {
+            let key = |info: &ExtensionInfo| (info.name.clone(), info.source.as_str());
+            key(one).cmp(&key(other))
+        });
+        Extensions { folder: self.parts.root.display().to_string(), trusted, extensions }
+    }
+
+    /// An agent does not say where its extensions are.
+    fn is_same(&self, known: &ExtensionInfo, found: &Found) -> bool {
+        self.parts.agent_runs_them && known.name == found.name && known.source == found.source
+    }
+
+    /// How the extensions stand that the agent runs by itself.
+    pub fn set_reported(&self, extensions: Vec<ExtensionInfo>) {
+        self.state.lock().others = extensions;
+    }
+
+    /// Tells extensions what happens in the session.
+    pub fn observe(&self, response: &SessionResponse) {
+        if !self.is_active.load(Ordering::Relaxed) {
+            return;
+        }
+        let event = self.events.lock().of(response);
+        // A session is idle when nothing waits in it either.
+        if *response == SessionResponse::Idle && self.parts.port.has_waiting() {
+            return;
+        }
+        if let Some(event) = event {
+            self.tell(&event);
+        }
+    }
+
+    fn tell(&self, event: &Value) {
+        let params = json!({ "sessionId": self.parts.id.to_string(), "event": event });
+        for program in self.programs().iter().filter(|program| program.is_running()) {
+            program.peer.notify("session.event", &params);
+        }
+    }
+
+    pub(super) fn programs(&self) -> Vec<Arc<Program>> {
+        self.state.lock().programs.clone()
+    }
+
+    pub(super) fn final_message(&self) -> Option<String> {
+        self.events.lock().final_message.clone()
+    }
+
+    pub(super) fn add_context(&self, context: String) {
+        self.state.lock().context.push(context);
+    }
+
+    pub(super) fn take_context(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.lock().context)
+    }
+
+    /// An extension says something.
+    pub(super) fn log(&self, program: &Program, level: LogLevel, message: &str, ephemeral: bool) {
+        program.remember(level, message);
+        if program.may_log() {
+            let mut message = message.to_owned();
+            message.truncate(message.floor_char_boundary(LONGEST_LOG));
+            self.parts.port.log(&program.found.name, level, message, ephemeral);
+        }
+    }
+
+    /// Those that there are, each with why it may not be started, if it may not.
+    pub(super) async fn judged(self: &Arc<Self>) -> Vec<(Found, Option<String>)> {
+        let session = Arc::clone(self);
+        let found = tokio::task::spawn_blocking(move || {
+            let user_folder = session.host.settings.user_folder.as_deref();
+            let found = discover(&session.parts.root, user_folder);
+            session.host.judge(&session.parts.root, found)
+        });
+        found.await.unwrap_or_default()
+    }
+
+    async fn start_all(self: &Arc<Self>, source: &str) {
+        if self.parts.agent_runs_them {
+            return;
+        }
+        self.enable();
+        let mut others = Vec::new();
+        let mut found = Vec::new();
+        for (one, problem) in self.judged().await {
+            match problem {
+                _ if one.is_shadowed => others.push(shadowed(&one)),
+                Some(problem) => others.push(one.info(ExtensionState::Untrusted, Some(problem))),
+                None => found.push(one),
+            }
+        }
+        self.state.lock().others = others;
+        if found.is_empty() {
+            return;
+        }
+        let runtime = match self.host.runtime().await {
+            Ok(runtime) => runtime,
+            Err(missing) => {
+                let others = found.iter();
+                let others = others.map(|f| f.info(missing.state, Some(missing.reason.clone())));
+                self.state.lock().others.extend(others);
+                return;
+            }
+        };
+        self.is_active.store(true, Ordering::Relaxed);
+        let mut starting = Vec::new();
+        for found in found {
+            let started = Process::start(&Launch {
+                runtime,
+                extension: &found.path,
+                session: self.parts.id,
+                folder: &self.parts.folder,
+                secrets: &self.host.settings.secrets,
+            });
+            let (program, joined) = Program::start(self, found, started, self.stop.child_token());
+            self.state.lock().programs.push(Arc::clone(&program));
+            starting.push((program, joined));
+        }
+        // All start at the same time and join in the order of their names, so that it is always
+        // the same one that finds a name taken.
+        let deadline = Instant::now() + self.host.settings.join_time_out;
+        for (program, joined) in starting {
+            match timeout_at(deadline, joined).await {
+                Ok(Ok(joining)) => self.admit(&program, joining),
+                // It has ended, and says itself how.
+                Ok(Err(_)) => {}
+                Err(_) => {
+                    let seconds = self.host.settings.join_time_out.as_secs_f32();
+                    program.fail(self, &format!("it did not join the session within {seconds} s"));
+                }
+            }
+        }
+        self.session_start(source).await;
+    }
+
+    /// The tools of a trusted folder, and the way of its calls through the hooks.
+    fn enable(self: &Arc<Self>) {
+        if std::mem::replace(&mut self.state.lock().is_enabled, true) {
+            return;
+        }
+        let tools = &self.parts.tools;
+        tools.set_hooks(Some(Arc::new(Hooks::new(self))));
+        if let Err(error) = tools.add_all(manage::tools(self)) {
+            tracing::error!(%error, "the tools for extensions are missing");
+        }
+    }
+
+    fn disable(self: &Arc<Self>) {
+        if std::mem::take(&mut self.state.lock().is_enabled) {
+            let tools = &self.parts.tools;
+            tools.set_hooks(None);
+            let names: Vec<_> = manage::tools(self).into_iter().map(|tool| tool.name).collect();
+            tools.remove(&names);
+        }
+    }
+
+    fn admit(self: &Arc<Self>, program: &Arc<Program>, joining: Joining) {
+        let Joining { id, tools, hooks } = joining;
+        let session = self.parts.id.to_string();
+        let admitted = tools.and_then(|declarations| {
+            let names: Vec<String> = declarations.iter().map(|tool| tool.name.clone()).collect();
+            let tools = declarations.into_iter().map(|declaration| {
+                let peer = Arc::clone(&program.peer);
+                let permissions = Arc::clone(&self.parts.permissions);
+                declaration.into_tool(&program.found.name, &session, peer, permissions)
+            });
+            let added = self.parts.tools.add_all(tools.collect());
+            added.map(|()| names).map_err(|error| error.to_string())
+        });
+        match admitted {
+            Ok(names) => {
+                program.join(names, hooks);
+                // It may have ended just now, before it was known what to take away.
+                if program.peer.has_ended() {
+                    self.take_away(program);
+                }
+                let answer = json!({
+                    "sessionId": session,
+                    "workspacePath": self.parts.folder.display().to_string(),
+                    "capabilities": { "ui": {} },
+                });
+                program.peer.respond(&id, Ok(answer));
+            }
+            Err(reason) => {
+                let refusal = Refusal::new(INVALID_PARAMS, reason.clone());
+                program.peer.respond(&id, Err(refusal));
+                program.fail(self, &reason);
+            }
+        }
+    }
+
+    /// The tools of a program that ends.
+    pub(super) fn take_away(&self, program: &Program) {
+        self.parts.tools.remove(&program.info().tools);
+    }
+
+    async fn stop_all(&self) {
+        self.is_active.store(false, Ordering::Relaxed);
+        let programs = {
+            let mut state = self.state.lock();
+            if !self.parts.agent_runs_them {
+                state.others.clear();
+            }
+            std::mem::take(&mut state.programs)
+        };
+        futures_util::future::join_all(programs.iter().map(|program| program.stop())).await;
+    }
+
+    /// Answers a request of an extension, other than to join.
+    pub(super) fn answer(
+        &self,
+        program: &Program,
+        method: &str,
+        params: &Value,
+    ) -> Result<Value, Refusal> {
+        match method {
+            "connect" => {
+                let version = env!("CARGO_PKG_VERSION");
+                Ok(json!({ "ok": true, "protocolVersion": PROTOCOL, "version": version }))
+            }
+            "ping" => Ok(json!({
+                "message": params["message"],
+                "timestamp": super::milliseconds(),
+                "protocolVersion": PROTOCOL,
+            })),
+            "session.tools.handlePendingToolCall" => {
+                let request = text(params, "requestId")?;
+                let result = match &params["error"] {
+                    Value::Null => Ok(params["result"].clone()),
+                    Value::String(message) => Err(message.clone()),
+                    error => Err(error["message"].as_str().unwrap_or("an error").to_owned()),
+                };
+                Ok(json!({ "success": program.peer.take_call(request, result) }))
+            }
+            "session.log" => {
+                let level = match params["level"].as_str() {
+                    Some("warning") => LogLevel::Warning,
+                    Some("error") => LogLevel::Error,
+                    _ => LogLevel::Info,
+                };
+                let is_ephemeral = params["ephemeral"] == Value::Bool(true);
+                self.log(program, level, text(params, "message")?, is_ephemeral);
+                Ok(json!({ "eventId": self.next_id("log") }))
+            }
+            "session.send" => {
+                let prompt = prompt(params)?;
+                let sent = self.parts.port.send(prompt);
+                sent.map_err(|problem| Refusal::new(INVALID_PARAMS, problem))?;
+                Ok(json!({ "messageId": self.next_id("message") }))
+            }
+            "session.getMessages" => Ok(json!({ "events": self.events.lock().all() })),
+            "session.abort" => {
+                self.parts.port.abort();
+                Ok(json!({ "success": true }))
+            }
+            "session.detach" => Ok(json!({ "success": true })),
+            _ => Err(Refusal::new(UNKNOWN_METHOD, format!("not supported here: `{method}`"))),
+        }
+    }
+
+    fn next_id(&self, kind: &str) -> String {
+        format!("{kind}-of-extension-{}", self.prompts.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+fn shadowed(found: &Found) -> ExtensionInfo {
+    let reason = "an extension of the project has the same name";
+    found.info(ExtensionState::Shadowed, Some(reason.to_owned()))
+}
+
+fn text<'a>(params: &'a Value, name: &str) -> Result<&'a str, Refusal> {
+    let text = params[name].as_str();
+    text.ok_or_else(|| Refusal::new(INVALID_PARAMS, format!("`{name}` is missing")))
+}
+
+/// A prompt with the names of what is attached to it.
+fn prompt(params: &Value) -> Result<String, Refusal> {
+    let mut prompt = text(params, "prompt")?.to_owned();
+    let attachments = params["attachments"].as_array().into_iter().flatten();
+    let paths: Vec<_> = attachments.filter_map(|attached| attached["path"].as_str()).collect();
+    if !paths.is_empty() {
+        prompt.push_str("\n\nAttached:");
+        for path in paths {
+            prompt.push_str("\n- ");
+            prompt.push_str(path);
+        }
+    }
+    if prompt.len() > LONGEST_PROMPT {
+        return Err(Refusal::new(INVALID_PARAMS, "the prompt is too long"));
+    }
+    Ok(prompt)
+}

@@ -1,0 +1,175 @@
+//! Live responses: the one mechanism behind every live endpoint.
+//!
+//! A [`LiveLog`] keeps what happened to one entity (a session, a task, a job) in order, and hands
+//! it to any number of readers, each at its own position. It knows nothing of what it carries but
+//! its JSON and the blocks that it forms ([`LiveEntry`]). A [`LiveRegistry`] finds the logs by id
+//! and frees them. Sessions, tasks and jobs push; the HTTP layer polls.
+//!
+//! ```text
+//!   session ──push──▶ LiveLog ── History (entries once, as JSON; text of open blocks)
+//!                        │  └─── Reader per token, and one without: position, pending or not
+//!                        │ wakes the pending calls only
+//!                        ▼
+//!   HTTP ────poll────▶ call ──▶ Delivery ──body──▶ socket
+//!        (dropped: the place        │ commit: the reader moves on
+//!         is free again)            └ dropped: the reader stays, the next call gets it again
+//!
+//!   LiveRegistry ─ id ▶ LiveLog        sweeper: forgets readers, frees what has ended
+//!   LiveShared   ─ settings, Pace and the limit of pending calls, one for all logs
+//! ```
+//!
+//! **Nothing is lost.** A reader's position moves only when its answer is committed, so a client
+//! that vanished in between gets the same again, the final "closed" included.
+//!
+//! **Nothing piles up.** The text of a block is kept once, as one growing string, and a reader's
+//! position inside it is an offset: unread deltas come merged by construction, and pushing one
+//! costs the same whatever was pushed before and whoever reads. When a block ends with an entry
+//! that repeats its text, the string lives on only as long as a reader is in the middle of it;
+//! all others get start and end.
+//!
+//! **One call can follow many entities.** [`poll_many`] has one call pending at each of them, for the
+//! same reader, and answers with all that have something as soon as one has.
+//!
+//! **Answers are rationed, not delayed.** See [`Pace`].
+
+mod call;
+mod delivery;
+mod entry;
+mod history;
+mod log;
+mod pace;
+mod registry;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use wire::{ErrorName, LiveEntity, LiveToken};
+
+pub use call::{LiveSource, poll_many};
+pub use delivery::{Delivery, Receipt, Responses, Said};
+pub use entry::{BlockRef, LiveEntry, Part};
+pub use log::LiveLog;
+pub use pace::{Pace, PaceSettings};
+pub use registry::LiveRegistry;
+
+/// Who reads: a token, or the one reader that needs none.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ReaderKey {
+    /// Gets everything that is new in one answer.
+    Token(LiveToken),
+    /// Shared by all calls without a token. Gets one response a call.
+    Implicit,
+}
+
+impl From<LiveToken> for ReaderKey {
+    fn from(token: LiveToken) -> Self {
+        Self::Token(token)
+    }
+}
+
+/// Why a call has no answer. The end of an entity is not among them: it is delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PollError {
+    /// Never there, or not there any more for this reader.
+    #[error("no such entity")]
+    NotFound,
+    /// Nothing happened for as long as a call may wait.
+    #[error("nothing happened in time")]
+    Timeout,
+    /// This reader has another call pending.
+    #[error("the reader has a call pending")]
+    Parallel,
+    /// The entity has as many readers as it may have.
+    #[error("too many readers")]
+    TooManyReaders,
+    /// The server has as many calls pending as it may have.
+    #[error("too many pending calls")]
+    TooManyPendingCalls,
+}
+
+impl PollError {
+    /// The name on the wire, for the kind of entity that was asked for.
+    pub fn name<Id: LiveEntity>(self) -> ErrorName {
+        match self {
+            Self::NotFound => Id::NOT_FOUND,
+            Self::Timeout => ErrorName::HttpRequestTimeout,
+            Self::Parallel => ErrorName::ParallelCallNotSupported,
+            Self::TooManyReaders => ErrorName::TooManyReaders,
+            Self::TooManyPendingCalls => ErrorName::TooManyPendingCalls,
+        }
+    }
+}
+
+/// The times and limits of live responses.
+#[derive(Clone, Debug)]
+pub struct LiveSettings {
+    /// How long a call waits for something to happen.
+    pub timeout: Duration,
+    /// How long after the end new readers may join.
+    pub count_down: Duration,
+    /// How long a reader is remembered that makes no call.
+    pub forget_after: Duration,
+    /// How long a call waits for the same reader's last answer to be settled. A client can have
+    /// read its answer, and call again, before the server knows that it was written.
+    pub settle_grace: Duration,
+    /// Readers of one entity.
+    pub max_readers: usize,
+    /// Pending calls of all entities.
+    pub max_pending_calls: usize,
+    /// How answers are rationed.
+    pub pace: PaceSettings,
+}
+
+impl Default for LiveSettings {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(5),
+            count_down: Duration::from_mins(1),
+            forget_after: Duration::from_mins(10),
+            settle_grace: Duration::from_millis(250),
+            max_readers: 16_384,
+            max_pending_calls: 32_768,
+            pace: PaceSettings::default(),
+        }
+    }
+}
+
+impl LiveSettings {
+    /// As in test mode: the count-down is short.
+    pub fn for_tests() -> Self {
+        Self { count_down: Duration::from_secs(5), ..Self::default() }
+    }
+}
+
+/// What all logs of a server have in common.
+#[derive(Debug)]
+pub struct LiveShared {
+    settings: LiveSettings,
+    pace: Pace,
+    pending_calls: Arc<Semaphore>,
+}
+
+impl LiveShared {
+    /// One for the whole server.
+    pub fn new(settings: LiveSettings) -> Arc<Self> {
+        Arc::new(Self {
+            pace: Pace::new(settings.pace.clone()),
+            pending_calls: Arc::new(Semaphore::new(settings.max_pending_calls)),
+            settings,
+        })
+    }
+
+    /// The times and limits.
+    pub fn settings(&self) -> &LiveSettings {
+        &self.settings
+    }
+
+    /// How many calls wait for an answer, or for their answer to be written.
+    pub fn pending_calls(&self) -> usize {
+        self.settings.max_pending_calls - self.pending_calls.available_permits()
+    }
+}

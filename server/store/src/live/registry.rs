@@ -1,0 +1,129 @@
+//! The logs of one kind of entity, by id.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::RwLock;
+use platform::lifecycle::Lifecycle;
+use platform::memory::shrink;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+use super::{Delivery, LiveEntry, LiveLog, LiveShared, LiveSource, PollError, ReaderKey};
+
+/// Finds logs, and frees those that have ended and that nobody can read any more.
+pub struct LiveRegistry<Id, E> {
+    shared: Arc<LiveShared>,
+    logs: RwLock<HashMap<Id, Arc<LiveLog<E>>>>,
+    on_free: OnFree<Id>,
+}
+
+/// Is told of what was freed.
+type OnFree<Id> = Box<dyn Fn(&[Id]) + Send + Sync>;
+
+impl<Id, E> LiveRegistry<Id, E>
+where
+    Id: Copy + Eq + Hash + Send + Sync + 'static,
+    E: LiveEntry,
+{
+    /// An empty registry, and the one future that sweeps it until shutdown.
+    pub fn new(shared: Arc<LiveShared>, lifecycle: &Lifecycle) -> Arc<Self> {
+        Self::with_owner(shared, lifecycle, |_| {})
+    }
+
+    /// A registry that tells its owner which logs it has freed, for the owner to forget them, too.
+    pub fn with_owner(
+        shared: Arc<LiveShared>,
+        lifecycle: &Lifecycle,
+        on_free: impl Fn(&[Id]) + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let on_free = Box::new(on_free);
+        let registry = Arc::new(Self { shared, logs: RwLock::default(), on_free });
+        let token = lifecycle.token();
+        let swept = registry.clone();
+        lifecycle.spawn(async move {
+            token.run_until_cancelled(swept.sweep_for_ever()).await;
+        });
+        registry
+    }
+
+    /// A new log for a new entity.
+    pub fn open(&self, id: Id) -> Arc<LiveLog<E>> {
+        let log = self.prepare();
+        self.add(id, log.clone());
+        log
+    }
+
+    /// A log that nobody can find until it is [added](Self::add): for an entity that may yet fail
+    /// to start.
+    pub fn prepare(&self) -> Arc<LiveLog<E>> {
+        LiveLog::new(self.shared.clone())
+    }
+
+    /// Makes a prepared log known.
+    pub fn add(&self, id: Id, log: Arc<LiveLog<E>>) {
+        self.logs.write().insert(id, log);
+    }
+
+    /// The log of an entity that is running, or that ended not long ago.
+    pub fn get(&self, id: Id) -> Option<Arc<LiveLog<E>>> {
+        self.logs.read().get(&id).cloned()
+    }
+
+    /// Waits for something new for a reader of an entity. Cancel safe.
+    pub async fn poll(&self, id: Id, reader: ReaderKey) -> Result<Delivery, PollError> {
+        let log = self.get(id).ok_or(PollError::NotFound)?;
+        log.poll(reader).await
+    }
+
+    /// An entity among others, for [`poll_many`](super::poll_many).
+    pub fn source(&self, id: Id) -> Option<LiveSource> {
+        self.logs.read().get(&id).map(LiveLog::source)
+    }
+
+    /// How many logs are kept.
+    pub fn len(&self) -> usize {
+        self.logs.read().len()
+    }
+
+    /// True if no log is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets readers and frees logs.
+    pub fn sweep(&self) {
+        let now = Instant::now();
+        let logs: Vec<_> = self.logs.read().iter().map(|(id, log)| (*id, log.clone())).collect();
+        let mut over = Vec::new();
+        for (id, log) in logs {
+            if log.sweep(now) {
+                over.push(id);
+            }
+        }
+        if over.is_empty() {
+            return;
+        }
+        {
+            let mut logs = self.logs.write();
+            for id in &over {
+                logs.remove(id);
+            }
+            shrink(&mut logs);
+        }
+        (self.on_free)(&over);
+    }
+
+    /// Rules about time are kept to the moment by the calls themselves; sweeping only frees
+    /// memory, so it need not be often.
+    async fn sweep_for_ever(self: Arc<Self>) {
+        let period = self.shared.settings.count_down / 10;
+        let mut ticks = interval(period.clamp(Duration::from_millis(100), Duration::from_secs(5)));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.sweep();
+        }
+    }
+}
