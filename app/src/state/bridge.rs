@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use wire::bridge::{ApprovalRequest, Event, HistoryMessage, Mode, Role, RunEnd, SessionHistory};
-use wire::{MessageId, PermissionId, PermissionKind, PermissionOutcome, PermissionRequest};
+use wire::{MessageId, PermissionId, PermissionOutcome, PermissionRequest};
 
 use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks};
 
@@ -150,7 +150,7 @@ impl<C: BlockCell> ProjectLog<C> {
                 heard.notice = Some(Notice::Ended(done.reason));
             }
             Event::ApprovalRequest(request) => {
-                let what = title_for(&request.action, &request.path);
+                let what = request.title.clone();
                 heard.moved = self.ask(request);
                 heard.notice = Some(Notice::Asks(what));
             }
@@ -230,27 +230,13 @@ fn end(block: &mut Block, model: Option<String>, reason: RunEnd, error: Option<S
 
 fn permission_of(request: ApprovalRequest) -> PermissionRequest {
     PermissionRequest {
-        kind: match request.action.as_str() {
-            "createFile" => PermissionKind::Create,
-            "editFile" | "applyDiff" => PermissionKind::Write,
-            "runCommand" => PermissionKind::Command,
-            _ => PermissionKind::Tool,
-        },
-        title: title_for(&request.action, &request.path),
+        kind: request.kind,
+        title: request.title,
         path: Some(request.path),
         detail: request.content_preview,
         diff: request.diff,
         // Neither is an answer for ever offered there.
         each_time: false,
-    }
-}
-
-fn title_for(action: &str, path: &str) -> String {
-    match action {
-        "createFile" => format!("Create {path}"),
-        "editFile" | "applyDiff" => format!("Change {path}"),
-        "runCommand" => format!("Run a command in {path}"),
-        _ => format!("Use {action} on {path}"),
     }
 }
 

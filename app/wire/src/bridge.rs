@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::permission::words;
-use crate::{MessageId, PermissionId, PermissionOutcome, UnknownWord};
+use crate::{MessageId, PermissionId, PermissionKind, PermissionOutcome, UnknownWord};
 
 words!(
     /// What becomes of a message.
@@ -259,6 +259,10 @@ pub struct ApprovalRequest {
     pub model: String,
     /// The tool: `createFile`, `editFile`, `applyDiff` or `runCommand`.
     pub action: String,
+    /// What the tool wants to do.
+    pub kind: PermissionKind,
+    /// The same in a few words.
+    pub title: String,
     /// The file, or the folder in which the command runs; relative to the session's folder.
     pub path: String,
     /// The change as a unified diff.

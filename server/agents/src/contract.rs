@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use wire::{ExtensionInfo, LogLevel, ModelInfo, ToolError, ToolResult, Usage};
 
 use crate::permission::{DenyAll, PermissionHandler};
-use crate::tool::{ToolOutput, ToolSet};
+use crate::tool::{ToolCall, ToolOutput, ToolSet};
 
 /// A provider of models.
 #[async_trait]
@@ -246,15 +246,14 @@ impl AgentEvents {
         (self.0)(event);
     }
 
-    /// Where a running tool reports its output.
-    pub fn output_of(&self, call_id: String) -> ToolOutput {
-        let events = self.clone();
-        let call = call_id.clone();
-        ToolOutput::new(move |delta| {
-            let (call_id, delta) = (call_id.clone(), delta.to_owned());
+    /// A call whose start was reported, with its output going here, too.
+    pub fn follow_call(&self, call_id: &str, arguments: Value) -> ToolCall {
+        let (events, id) = (self.clone(), call_id.to_owned());
+        let output = ToolOutput::new(move |delta| {
+            let (call_id, delta) = (id.clone(), delta.to_owned());
             events.emit(AgentEvent::ToolOutput { call_id, delta });
-        })
-        .of_call(&call)
+        });
+        ToolCall::new(arguments).followed(call_id, output)
     }
 }
 

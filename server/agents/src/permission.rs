@@ -7,6 +7,8 @@
 mod desk;
 mod runs_later;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use wire::{PermissionMode, PermissionRequest};
 
@@ -36,11 +38,30 @@ impl From<PermissionMode> for SessionPermissions {
     }
 }
 
+/// Who asks. It travels with the call from the model to whoever answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asker {
+    /// The tool, if one asks.
+    pub tool: Option<Arc<str>>,
+    /// Which call of it, as its start was reported.
+    pub call_id: Option<Arc<str>>,
+    /// The call was approved before the tool ran: it is not asked about again, unless that is done
+    /// each time. Where everything is refused, it still is.
+    pub is_approved: bool,
+}
+
+impl Asker {
+    /// A tool, with no more known of its call.
+    pub fn tool(name: &str) -> Self {
+        Self { tool: Some(name.into()), ..Self::default() }
+    }
+}
+
 /// Answers the questions of tools.
 #[async_trait]
 pub trait PermissionHandler: Send + Sync + 'static {
     /// Returns when the answer is known. Dropped, the question is withdrawn.
-    async fn request(&self, request: PermissionRequest) -> Result<(), Denied>;
+    async fn request(&self, asker: &Asker, request: PermissionRequest) -> Result<(), Denied>;
 }
 
 /// Says yes to everything.
@@ -49,23 +70,9 @@ pub struct ApproveAll;
 
 #[async_trait]
 impl PermissionHandler for ApproveAll {
-    async fn request(&self, _request: PermissionRequest) -> Result<(), Denied> {
+    async fn request(&self, _: &Asker, _: PermissionRequest) -> Result<(), Denied> {
         Ok(())
     }
-}
-
-tokio::task_local! {
-    static APPROVED: ();
-}
-
-/// Does work whose questions need not be put to people any more: somebody has said yes before.
-/// Where everything is refused, it still is.
-pub async fn approved<F: Future>(work: F) -> F::Output {
-    APPROVED.scope((), work).await
-}
-
-fn is_approved() -> bool {
-    APPROVED.try_with(|()| ()).is_ok()
 }
 
 const GUARDED: &str = "refused: the portal's own settings, keys and data are off limits";
@@ -77,7 +84,7 @@ pub struct DenyAll;
 
 #[async_trait]
 impl PermissionHandler for DenyAll {
-    async fn request(&self, _request: PermissionRequest) -> Result<(), Denied> {
+    async fn request(&self, _: &Asker, _: PermissionRequest) -> Result<(), Denied> {
         Err(Denied { reason: DENY_ALL.to_owned() })
     }
 }

@@ -9,13 +9,31 @@ use serde_json::{Value, json};
 use wire::entry::JOB_TOOLS;
 use wire::{ToolError, ToolResult};
 
-use crate::permission;
+use crate::permission::Asker;
 
 /// A call of a tool.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct ToolCall {
     /// An object that should fit the tool's schema. It comes from the model: check it.
     pub arguments: Value,
+    /// Who asks if the tool needs permission. The set fills in the tool.
+    pub asker: Asker,
+    /// Where the tool reports output that it has before its end.
+    pub output: ToolOutput,
+}
+
+impl ToolCall {
+    /// A call that nobody follows.
+    pub fn new(arguments: Value) -> Self {
+        Self { arguments, ..Self::default() }
+    }
+
+    /// The same call, followed: its start was reported under this id, and its output goes there.
+    #[must_use]
+    pub fn followed(self, call_id: &str, output: ToolOutput) -> Self {
+        let asker = Asker { call_id: Some(call_id.into()), ..self.asker };
+        Self { asker, output, ..self }
+    }
 }
 
 /// What a tool does.
@@ -23,44 +41,21 @@ pub struct ToolCall {
 pub trait ToolHandler: Send + Sync + 'static {
     /// Runs the tool. Dropped if the turn is aborted.
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError>;
-
-    /// Runs the tool and reports its output as it comes, if it has any before its end.
-    async fn call_with_output(
-        &self,
-        call: ToolCall,
-        _output: &ToolOutput,
-    ) -> Result<ToolResult, ToolError> {
-        self.call(call).await
-    }
 }
 
-/// Where a running tool reports its output, and which call it is.
+/// Where a running tool reports its output.
 #[derive(Clone)]
-pub struct ToolOutput {
-    report: Arc<dyn Fn(&str) + Send + Sync>,
-    call_id: Option<Arc<str>>,
-}
+pub struct ToolOutput(Arc<dyn Fn(&str) + Send + Sync>);
 
 impl ToolOutput {
     /// Reports to a function, which must not block.
     pub fn new(report: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        Self { report: Arc::new(report), call_id: None }
-    }
-
-    /// The same, of a call that has an id.
-    #[must_use]
-    pub fn of_call(self, call_id: &str) -> Self {
-        Self { call_id: Some(call_id.into()), ..self }
+        Self(Arc::new(report))
     }
 
     /// Reports what is new.
     pub fn emit(&self, delta: &str) {
-        (self.report)(delta);
-    }
-
-    /// The call, as its start was reported.
-    pub fn call_id(&self) -> Option<&str> {
-        self.call_id.as_deref()
+        (self.0)(delta);
     }
 }
 
@@ -104,8 +99,8 @@ pub struct DuplicateTool(pub String);
 /// Is consulted about every call of a tool: before it, and about what came of it.
 #[async_trait]
 pub trait ToolHooks: Send + Sync + 'static {
-    /// May change the arguments, or refuse the call.
-    async fn before(&self, name: &str, arguments: Value) -> Result<Consent, ToolError>;
+    /// May change the arguments, or refuse the call. `asker` names the tool.
+    async fn before(&self, asker: &Asker, arguments: Value) -> Result<Consent, ToolError>;
 
     /// May change the outcome. `consent` is what was said before the call.
     async fn after(
@@ -199,37 +194,22 @@ impl ToolSet {
     }
 
     /// Calls a tool; one that does not exist fails as a tool does, for the model to read.
-    pub async fn call(&self, name: &str, call: ToolCall) -> Result<ToolResult, ToolError> {
-        self.call_with_output(name, call, &ToolOutput::default()).await
-    }
-
-    /// The same, with the tool's output as it comes.
-    pub async fn call_with_output(
-        &self,
-        name: &str,
-        call: ToolCall,
-        output: &ToolOutput,
-    ) -> Result<ToolResult, ToolError> {
+    pub async fn call(&self, name: &str, mut call: ToolCall) -> Result<ToolResult, ToolError> {
+        call.asker.tool = Some(name.into());
         let hooks = self.hooks.read().clone();
         let Some(hooks) = hooks else {
-            return self.carry_out(name, call, output).await;
+            return self.carry_out(name, call).await;
         };
-        let consent = hooks.before(name, call.arguments).await?;
-        let call = ToolCall { arguments: consent.arguments.clone() };
-        let work = self.carry_out(name, call, output);
-        let outcome =
-            if consent.is_approved { permission::approved(work).await } else { work.await };
+        let consent = hooks.before(&call.asker, call.arguments).await?;
+        call.arguments = consent.arguments.clone();
+        call.asker.is_approved = consent.is_approved;
+        let outcome = self.carry_out(name, call).await;
         hooks.after(name, consent, outcome).await
     }
 
-    async fn carry_out(
-        &self,
-        name: &str,
-        call: ToolCall,
-        output: &ToolOutput,
-    ) -> Result<ToolResult, ToolError> {
+    async fn carry_out(&self, name: &str, call: ToolCall) -> Result<ToolResult, ToolError> {
         match self.get(name) {
-            Some(tool) => tool.handler.call_with_output(call, output).await,
+            Some(tool) => tool.handler.call(call).await,
             None => Err(ToolError {
                 message: format!("unknown tool: `{name}`"),
                 code: Some("unknown_tool".to_owned()),
@@ -272,7 +252,7 @@ mod tests {
 
     async fn call(name: &str, arguments: Value) -> Result<String, String> {
         let tools = ToolSet::with_job_tools();
-        let outcome = tools.call(name, ToolCall { arguments }).await;
+        let outcome = tools.call(name, ToolCall::new(arguments)).await;
         outcome.map(|result| result.content).map_err(|error| error.message)
     }
 

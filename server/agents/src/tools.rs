@@ -25,11 +25,12 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use wire::{PermissionRequest, ToolError, ToolResult};
 
-use crate::permission::PermissionHandler;
-use crate::tool::{Tool, ToolCall, ToolHandler, ToolSet};
+use crate::permission::{Asker, PermissionHandler};
+use crate::tool::{Tool, ToolHandler, ToolSet};
 
 pub use command::CommandSettings;
 pub use sandbox::{Fault, SandboxError, Workspace};
@@ -127,8 +128,8 @@ impl Run {
         self.read.lock().get(real).copied()
     }
 
-    async fn ask(&self, request: PermissionRequest) -> Result<(), ToolError> {
-        let answer = self.permissions.request(request).await;
+    async fn ask(&self, asker: &Asker, request: PermissionRequest) -> Result<(), ToolError> {
+        let answer = self.permissions.request(asker, request).await;
         answer.map_err(|denied| failure("denied", denied.reason))
     }
 }
@@ -157,8 +158,8 @@ fn answer(content: String) -> ToolResult {
 }
 
 /// The arguments of a call, which come from a model.
-fn arguments<T: DeserializeOwned>(call: ToolCall) -> Result<T, ToolError> {
-    serde_json::from_value(call.arguments)
+fn arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
+    serde_json::from_value(arguments)
         .map_err(|error| failure("invalid_arguments", format!("invalid arguments: {error}")))
 }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use agents::permission::Asker;
 use agents::{Consent, ToolHooks};
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -170,9 +171,10 @@ enum Decision {
 
 #[async_trait]
 impl ToolHooks for Hooks {
-    async fn before(&self, name: &str, arguments: Value) -> Result<Consent, ToolError> {
+    async fn before(&self, asker: &Asker, arguments: Value) -> Result<Consent, ToolError> {
         let mut consent = Consent { arguments, is_approved: false, context: None };
         let Some(session) = self.session.upgrade() else { return Ok(consent) };
+        let name = asker.tool.as_deref().unwrap_or_default();
         let mut decision = Decision::None;
         let mut contexts = Vec::new();
         for program in session.hooked() {
@@ -206,7 +208,7 @@ impl ToolHooks for Hooks {
                 diff: None,
                 each_time: false,
             };
-            let answer = session.parts().permissions.request(request).await;
+            let answer = session.parts().permissions.request(asker, request).await;
             answer.map_err(|denied| ToolError {
                 message: denied.reason,
                 code: Some("denied".to_owned()),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 
 use agents::guarded::Guarded;
-use agents::permission::ApproveAll;
+use agents::permission::{ApproveAll, Asker};
 use agents::tools::{
     CommandSettings, Workspace, WorkspaceSettings, preview, show_path, workspace_tools,
 };
@@ -88,7 +88,7 @@ impl ToolHandler for Manage {
             Operation::Inspect => inspect(&session, &name(arguments.name)?).await,
             Operation::Scaffold => {
                 let location = arguments.location.unwrap_or(ExtensionSource::Project);
-                scaffold(&session, &name(arguments.name)?, location).await
+                scaffold(&session, &call.asker, &name(arguments.name)?, location).await
             }
         }
     }
@@ -96,9 +96,9 @@ impl ToolHandler for Manage {
 
 #[async_trait]
 impl ToolHandler for Reload {
-    async fn call(&self, _call: ToolCall) -> Result<ToolResult, ToolError> {
+    async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError> {
         let session = alive(&self.0)?;
-        ask(&session, reload_question(&session).await).await?;
+        ask(&session, &call.asker, reload_question(&session).await).await?;
         // Not in this future: an aborted turn would leave a part of them stopped.
         let work = Arc::clone(&session);
         let done = session.host().lifecycle.spawn(async move { work.reload().await }).await;
@@ -137,6 +137,7 @@ async fn inspect(session: &Arc<SessionExtensions>, name: &str) -> Result<ToolRes
 
 async fn scaffold(
     session: &Arc<SessionExtensions>,
+    asker: &Asker,
     name: &str,
     location: ExtensionSource,
 ) -> Result<ToolResult, ToolError> {
@@ -160,11 +161,11 @@ async fn scaffold(
         // It runs later.
         each_time: true,
     };
-    ask(session, request).await?;
+    ask(session, asker, request).await?;
     let guarded = session.parts().guarded.clone();
     let create = create_file(root, location == ExtensionSource::User, guarded).await?;
     let arguments = json!({ "path": text_of(&relative)?, "content": content });
-    create.handler.call(ToolCall { arguments }).await?;
+    create.handler.call(ToolCall::new(arguments)).await?;
     let after = "Edit it. Somebody has to allow it before extensions_reload starts it.";
     Ok(answer(&format!("Made {}. {after}", path.display())))
 }
@@ -189,8 +190,12 @@ async fn reload_question(session: &Arc<SessionExtensions>) -> PermissionRequest 
     }
 }
 
-async fn ask(session: &SessionExtensions, request: PermissionRequest) -> Result<(), ToolError> {
-    let answer = session.parts().permissions.request(request).await;
+async fn ask(
+    session: &SessionExtensions,
+    asker: &Asker,
+    request: PermissionRequest,
+) -> Result<(), ToolError> {
+    let answer = session.parts().permissions.request(asker, request).await;
     answer.map_err(|denied| failure("denied", denied.reason))
 }
 

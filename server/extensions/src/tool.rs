@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use agents::permission::PermissionHandler;
-use agents::{Tool, ToolCall, ToolHandler, ToolOutput};
+use agents::permission::{Asker, PermissionHandler};
+use agents::{Tool, ToolCall, ToolHandler};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult};
@@ -108,7 +108,7 @@ struct ExtensionTool {
 }
 
 impl ExtensionTool {
-    async fn ask(&self, arguments: &Value) -> Result<(), ToolError> {
+    async fn ask(&self, asker: &Asker, arguments: &Value) -> Result<(), ToolError> {
         if self.skip_permission {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl ExtensionTool {
             diff: None,
             each_time: false,
         };
-        let answer = self.permissions.request(request).await;
+        let answer = self.permissions.request(asker, request).await;
         answer.map_err(|denied| failure("denied", denied.reason))
     }
 }
@@ -128,14 +128,6 @@ impl ExtensionTool {
 #[async_trait]
 impl ToolHandler for ExtensionTool {
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError> {
-        self.call_with_output(call, &ToolOutput::default()).await
-    }
-
-    async fn call_with_output(
-        &self,
-        call: ToolCall,
-        output: &ToolOutput,
-    ) -> Result<ToolResult, ToolError> {
         let arguments = match call.arguments {
             Value::Null => json!({}),
             arguments => arguments,
@@ -143,10 +135,10 @@ impl ToolHandler for ExtensionTool {
         schema::check(&self.parameters, &arguments).map_err(|problem| {
             failure("invalid_arguments", format!("invalid arguments: {problem}"))
         })?;
-        self.ask(&arguments).await?;
+        self.ask(&call.asker, &arguments).await?;
         let number = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         let request_id = format!("{}-{number}", self.name);
-        let call_id = output.call_id().unwrap_or(&request_id);
+        let call_id = call.asker.call_id.as_deref().unwrap_or(&request_id);
         let waiting = self.peer.expect_call(&request_id);
         let waiting = waiting.map_err(|problem| failure("failure", problem))?;
         let event = |name: &str, data: Value| {

@@ -1,6 +1,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use wire::PermissionKind;
 use wire::bridge::{ApprovalDecision, Done, Fragment, HistoryCleared, Inbound};
 
 use super::*;
@@ -49,6 +50,8 @@ fn approval(number: u32) -> ApprovalRequest {
         session_id: "s".into(),
         model: "m".into(),
         action: "createFile".into(),
+        kind: PermissionKind::Create,
+        title: "Create a.txt".into(),
         path: "a.txt".into(),
         diff: None,
         content_preview: Some("hi".into()),

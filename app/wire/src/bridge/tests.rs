@@ -21,6 +21,21 @@ fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("json")
 }
 
+fn approval() -> ApprovalRequest {
+    ApprovalRequest {
+        approval_id: question(),
+        id: run(),
+        session_id: text("s"),
+        model: text("m"),
+        action: text("editFile"),
+        kind: PermissionKind::Write,
+        title: text("Change a.md"),
+        path: text("a.md"),
+        diff: None,
+        content_preview: None,
+    }
+}
+
 #[test]
 fn events_are_spelt_as_clients_expect_them() {
     let table = [
@@ -69,32 +84,20 @@ fn events_are_spelt_as_clients_expect_them() {
             r#"{"id":"RUN","sessionId":"s","reason":"failed","error":"e"}"#,
         ),
         (
-            Event::ApprovalRequest(ApprovalRequest {
-                approval_id: question(),
-                id: run(),
-                session_id: text("s"),
-                model: text("m"),
-                action: text("editFile"),
-                path: text("a.md"),
-                diff: Some(text("+b")),
-                content_preview: None,
-            }),
+            Event::ApprovalRequest(ApprovalRequest { diff: Some(text("+b")), ..approval() }),
             "approvalRequest",
-            r#"{"approvalId":"QUESTION","id":"RUN","sessionId":"s","model":"m","action":"editFile","path":"a.md","diff":"+b"}"#,
+            r#"{"approvalId":"QUESTION","id":"RUN","sessionId":"s","model":"m","action":"editFile","kind":"write","title":"Change a.md","path":"a.md","diff":"+b"}"#,
         ),
         (
             Event::ApprovalRequest(ApprovalRequest {
-                approval_id: question(),
-                id: run(),
-                session_id: text("s"),
-                model: text("m"),
                 action: text("createFile"),
-                path: text("a.md"),
-                diff: None,
+                kind: PermissionKind::Create,
+                title: text("Create a.md"),
                 content_preview: Some(text("b")),
+                ..approval()
             }),
             "approvalRequest",
-            r#"{"approvalId":"QUESTION","id":"RUN","sessionId":"s","model":"m","action":"createFile","path":"a.md","contentPreview":"b"}"#,
+            r#"{"approvalId":"QUESTION","id":"RUN","sessionId":"s","model":"m","action":"createFile","kind":"create","title":"Create a.md","path":"a.md","contentPreview":"b"}"#,
         ),
         (
             Event::ApprovalDecision(ApprovalDecision {

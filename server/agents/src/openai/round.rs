@@ -17,8 +17,7 @@ use super::conversation::Conversation;
 use super::events::{Decoder, Event};
 use super::failure::{Complaint, Failure, shorten};
 use super::history::{AnsweredCall, Said};
-use crate::contract::AgentEvent;
-use crate::tool::{ToolCall, ToolOutput};
+use crate::contract::{AgentEvent, AgentSettings};
 
 /// What may still come after the model has stopped: a count of tokens and the end mark.
 const EPILOGUE: Duration = Duration::from_secs(2);
@@ -171,8 +170,8 @@ impl<'a> Round<'a> {
                 },
                 result: ABORTED.to_owned(),
             });
-            let output = self.conversation.settings.events.output_of(self.call_id(place));
-            let outcome = use_tool(self.conversation, call.name, call.arguments, output);
+            let call_id = self.call_id(place);
+            let outcome = use_tool(self.conversation, call.name, call.arguments, call_id);
             running.push(async move { (place, outcome.await) });
         }
         while let Some((place, outcome)) = running.next().await {
@@ -217,12 +216,12 @@ async fn use_tool(
     conversation: &Conversation,
     name: String,
     arguments: Result<Map<String, Value>, String>,
-    output: ToolOutput,
+    call_id: String,
 ) -> Result<ToolResult, ToolError> {
     match arguments {
         Ok(arguments) => {
-            let call = ToolCall { arguments: Value::Object(arguments) };
-            conversation.settings.tools.call_with_output(&name, call, &output).await
+            let AgentSettings { events, tools, .. } = &conversation.settings;
+            tools.call(&name, events.follow_call(&call_id, Value::Object(arguments))).await
         }
         Err(text) => Err(ToolError {
             message: format!(

@@ -13,13 +13,18 @@ use wire::{
     PermissionMode, PermissionOutcome, PermissionRequest,
 };
 
-use super::{DENY_ALL, Denied, DeskRules, GUARDED, PermissionHandler, is_approved};
+use super::{Asker, DENY_ALL, Denied, DeskRules, GUARDED, PermissionHandler};
 
 /// What happens at a desk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermissionEvent {
     /// A question waits.
-    Requested(PendingPermission),
+    Requested {
+        /// Who asks.
+        asker: Asker,
+        /// What.
+        question: PendingPermission,
+    },
     /// A question no longer waits.
     Resolved {
         /// Which one.
@@ -159,7 +164,11 @@ impl PermissionDesk {
     }
 
     /// Puts a question on the desk, unless the answer is known already.
-    fn ask(&self, mut request: PermissionRequest) -> Result<Question, Result<(), Denied>> {
+    fn ask(
+        &self,
+        asker: &Asker,
+        mut request: PermissionRequest,
+    ) -> Result<Question, Result<(), Denied>> {
         let denied = |reason: &str| Err(Err(Denied { reason: reason.to_owned() }));
         if self.0.is_guarded(&request) {
             return denied(GUARDED);
@@ -175,7 +184,7 @@ impl PermissionDesk {
         match state.mode {
             PermissionMode::Deny => return denied(DENY_ALL),
             PermissionMode::ApproveAll if !request.each_time || is_named => return Err(Ok(())),
-            PermissionMode::Ask if !request.each_time && (is_approved() || is_always()) => {
+            PermissionMode::Ask if !request.each_time && (asker.is_approved || is_always()) => {
                 return Err(Ok(()));
             }
             PermissionMode::ApproveAll | PermissionMode::Ask => {}
@@ -185,7 +194,7 @@ impl PermissionDesk {
         let question = PendingPermission { id: PermissionId::generate(), request };
         let (answer, answered) = oneshot::channel();
         state.waiting.insert(number, Waiting { question: question.clone(), answer });
-        (self.0.events)(PermissionEvent::Requested(question));
+        (self.0.events)(PermissionEvent::Requested { asker: asker.clone(), question });
         Ok(Question { desk: Arc::clone(&self.0), number, answered })
     }
 }
@@ -272,8 +281,8 @@ impl Drop for Question {
 
 #[async_trait]
 impl PermissionHandler for PermissionDesk {
-    async fn request(&self, request: PermissionRequest) -> Result<(), Denied> {
-        let question = match self.ask(request) {
+    async fn request(&self, asker: &Asker, request: PermissionRequest) -> Result<(), Denied> {
+        let question = match self.ask(asker, request) {
             Ok(question) => question,
             Err(known) => return known,
         };

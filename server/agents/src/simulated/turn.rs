@@ -11,7 +11,7 @@ use super::instructions::{Argument, Step, Stream, parse};
 use super::plan::{Next, Plan};
 use super::{SimulatedSettings, texts};
 use crate::contract::{AgentError, AgentEvent, AgentSettings, TextKind};
-use crate::tool::{Tool, ToolCall};
+use crate::tool::Tool;
 
 /// One turn. Dropping it while it runs is how it is aborted.
 pub(super) struct Turn<'a> {
@@ -176,9 +176,8 @@ impl<'a> Turn<'a> {
             name: name.to_owned(),
             arguments: arguments.clone(),
         });
-        let call = ToolCall { arguments };
-        let output = self.settings.events.output_of(call_id.clone());
-        let outcome = self.settings.tools.call_with_output(name, call, &output).await;
+        let call = self.settings.events.follow_call(&call_id, arguments);
+        let outcome = self.settings.tools.call(name, call).await;
         self.emit(AgentEvent::ToolEnd { call_id, outcome });
         // The tool took its own time; the model goes on from there.
         self.due = self.due.max(Instant::now());

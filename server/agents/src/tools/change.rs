@@ -10,13 +10,13 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult};
 
-use crate::tool::{ToolCall, ToolHandler};
-
 use super::sandbox::TextFile;
 use super::{
     ContentHash, MAX_CHANGE, Run, answer, arguments, blocking, cut_at, diff, failure, show_path,
 };
 use crate::names::visible;
+use crate::permission::Asker;
+use crate::tool::{ToolCall, ToolHandler};
 
 /// The most that people are shown of a change. What is not shown is said.
 const MAX_PREVIEW: usize = 256 * 1024;
@@ -40,7 +40,7 @@ struct Patch {
 #[async_trait]
 impl ToolHandler for CreateFile {
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError> {
-        let WholeFile { path, content } = arguments(call)?;
+        let WholeFile { path, content } = arguments(call.arguments)?;
         check_size(&content)?;
         let given = path.clone();
         let real = blocking(&self.0, move |run, _| Ok(run.workspace.check_new(&given)?)).await?;
@@ -53,7 +53,7 @@ impl ToolHandler for CreateFile {
             diff: None,
             each_time: false,
         };
-        self.0.ask(request).await?;
+        self.0.ask(&call.asker, request).await?;
         let size = content.len();
         blocking(&self.0, move |run, cancel| {
             if cancel.is_cancelled() {
@@ -71,9 +71,9 @@ impl ToolHandler for CreateFile {
 #[async_trait]
 impl ToolHandler for EditFile {
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError> {
-        let WholeFile { path, content } = arguments(call)?;
+        let WholeFile { path, content } = arguments(call.arguments)?;
         check_size(&content)?;
-        change(&self.0, path, move |run, file| match run.remembered(&file.real) {
+        change(&self.0, &call.asker, path, move |run, file| match run.remembered(&file.real) {
             Some(hash) if hash == file.hash => Ok(content),
             Some(_) => {
                 let message = "the file changed since it was read, read it again";
@@ -91,9 +91,9 @@ impl ToolHandler for EditFile {
 #[async_trait]
 impl ToolHandler for ApplyDiff {
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError> {
-        let Patch { path, diff: patch } = arguments(call)?;
+        let Patch { path, diff: patch } = arguments(call.arguments)?;
         check_size(&patch)?;
-        change(&self.0, path, move |_, file| {
+        change(&self.0, &call.asker, path, move |_, file| {
             let text = diff::apply(&file.text, &patch)
                 .map_err(|error| failure("does_not_apply", error.to_string()))?;
             check_size(&text)?;
@@ -113,6 +113,7 @@ struct Change {
 /// Changes a file to what `prepare` makes of it.
 async fn change(
     run: &Arc<Run>,
+    asker: &Asker,
     path: String,
     prepare: impl FnOnce(&Run, &TextFile) -> Result<String, ToolError> + Send + 'static,
 ) -> Result<ToolResult, ToolError> {
@@ -136,7 +137,7 @@ async fn change(
         diff: Some(preview(&diff)),
         each_time: false,
     };
-    run.ask(request).await?;
+    run.ask(asker, request).await?;
     blocking(run, move |run, cancel| {
         if cancel.is_cancelled() {
             return Err(dropped().into());

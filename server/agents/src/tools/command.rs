@@ -14,7 +14,8 @@ use async_trait::async_trait;
 use serde::Deserialize;
 use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult};
 
-use crate::tool::{ToolCall, ToolHandler, ToolOutput};
+use crate::permission::Asker;
+use crate::tool::{ToolCall, ToolHandler};
 
 use super::{Run, answer, arguments, blocking, failure, show_path};
 use crate::names::visible;
@@ -53,7 +54,7 @@ impl RunCommand {
         Self { run, settings }
     }
 
-    async fn ask(&self, command: &str, folder: &str) -> Result<(), ToolError> {
+    async fn ask(&self, asker: &Asker, command: &str, folder: &str) -> Result<(), ToolError> {
         let mut first: String = command.lines().next().unwrap_or_default().to_owned();
         if super::cut_at(&mut first, MAX_TITLE) || first.len() < command.len() {
             first.push('…');
@@ -66,22 +67,15 @@ impl RunCommand {
             diff: None,
             each_time: false,
         };
-        self.run.ask(request).await
+        self.run.ask(asker, request).await
     }
 }
 
 #[async_trait]
 impl ToolHandler for RunCommand {
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError> {
-        self.call_with_output(call, &ToolOutput::default()).await
-    }
-
-    async fn call_with_output(
-        &self,
-        call: ToolCall,
-        output: &ToolOutput,
-    ) -> Result<ToolResult, ToolError> {
-        let Arguments { command, cwd, timeout_ms } = arguments(call)?;
+        let ToolCall { arguments: given, asker, output } = call;
+        let Arguments { command, cwd, timeout_ms } = arguments(given)?;
         if !self.settings.allowed {
             return Err(failure("not_allowed", "commands are not allowed by the settings"));
         }
@@ -99,7 +93,7 @@ impl ToolHandler for RunCommand {
             text if text.is_empty() => ".".to_owned(),
             text => show_path(&text),
         };
-        self.ask(&command, &shown).await?;
+        self.ask(&asker, &command, &shown).await?;
         let (folder, real) =
             blocking(&self.run, move |run, _| Ok(run.workspace.open_folder(&cwd)?)).await?;
         if real != approved {
@@ -110,7 +104,7 @@ impl ToolHandler for RunCommand {
         #[cfg(unix)]
         {
             let job = process::Job { command: &command, folder: &folder, path: &path, time_out };
-            job.run(&self.settings, output).await.map(answer)
+            job.run(&self.settings, &output).await.map(answer)
         }
         #[cfg(not(unix))]
         {

@@ -31,7 +31,7 @@ struct Arguments {
 #[async_trait]
 impl ToolHandler for ListFiles {
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError> {
-        let Arguments { glob, max } = arguments(call)?;
+        let Arguments { glob, max } = arguments(call.arguments)?;
         let pattern = Pattern::parse(glob.as_deref())?;
         let max = max.unwrap_or(USUAL).clamp(1, MOST);
         let text = blocking(&self.0, move |run, cancel| list(run, &pattern, max, cancel)).await?;

@@ -30,7 +30,7 @@ struct Arguments {
 #[async_trait]
 impl ToolHandler for ReadFiles {
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError> {
-        let Arguments { files } = arguments(call)?;
+        let Arguments { files } = arguments(call.arguments)?;
         if files.is_empty() || files.len() > MAX_FILES {
             let message = format!("1 to {MAX_FILES} files can be read at once: {}", files.len());
             return Err(failure("invalid_arguments", message));

@@ -50,7 +50,7 @@ struct Arguments {
 #[async_trait]
 impl ToolHandler for SearchFiles {
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError> {
-        let Arguments { query, regex, glob, max } = arguments(call)?;
+        let Arguments { query, regex, glob, max } = arguments(call.arguments)?;
         let pattern = Pattern::parse(glob.as_deref())?;
         let regex = compile(&query, regex.unwrap_or_default())?;
         let max = max.unwrap_or(USUAL).clamp(1, MOST);

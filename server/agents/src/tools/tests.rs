@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::permission::{ApproveAll, Denied};
+use crate::tool::ToolCall;
 
 /// A workspace with some files, and the tools of a run in it.
 struct Fixture {
@@ -55,7 +56,7 @@ impl Fixture {
     }
 
     async fn call(&self, name: &str, arguments: Value) -> Result<String, (String, String)> {
-        let result = self.tools.call(name, ToolCall { arguments }).await;
+        let result = self.tools.call(name, ToolCall::new(arguments)).await;
         result
             .map(|result| result.content)
             .map_err(|error| (error.code.expect("every error of ours has a code"), error.message))
@@ -87,7 +88,7 @@ struct Asked<F> {
 
 #[async_trait]
 impl<F: Fn() + Send + Sync + 'static> PermissionHandler for Asked<F> {
-    async fn request(&self, request: PermissionRequest) -> Result<(), Denied> {
+    async fn request(&self, _: &Asker, request: PermissionRequest) -> Result<(), Denied> {
         self.requests.lock().push(request);
         (self.meanwhile)();
         self.answer.clone()

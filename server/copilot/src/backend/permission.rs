@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agents::permission::PermissionHandler;
+use agents::permission::{self, PermissionHandler};
 use agents::tools::{cut_at, preview, show_path};
 use async_trait::async_trait;
 use github_copilot_sdk::handler::{PermissionHandler as SdkHandler, PermissionResult};
@@ -44,7 +44,13 @@ impl SdkHandler for Asker {
         let request = question(&data, &self.working_directory);
         // A question of a turn that has been aborted is withdrawn.
         let over = self.turns.over();
-        match over.run_until_cancelled(self.handler.request(request)).await {
+        let asker = permission::Asker {
+            // The CLI names the kind of what it wants to do, not always the tool.
+            tool: None,
+            call_id: data.tool_call_id.as_deref().map(Into::into),
+            is_approved: false,
+        };
+        match over.run_until_cancelled(self.handler.request(&asker, request)).await {
             Some(Ok(())) => PermissionResult::approve_once(),
             Some(Err(denied)) => PermissionResult::reject(denied.reason),
             None => PermissionResult::reject("the turn was aborted".to_owned()),

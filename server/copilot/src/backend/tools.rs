@@ -52,11 +52,10 @@ impl ToolHandler for Bridge {
         invocation: ToolInvocation,
     ) -> Result<SdkResult, github_copilot_sdk::Error> {
         let output = self.output(&invocation);
-        let ToolInvocation { tool_name, arguments, .. } = invocation;
+        let ToolInvocation { tool_name, tool_call_id, arguments, .. } = invocation;
         let over = self.turns.over();
-        let call = ToolCall { arguments };
-        let call = self.tools.call_with_output(&tool_name, call, &output);
-        let outcome = over.run_until_cancelled(call).await;
+        let call = ToolCall::new(arguments).followed(&tool_call_id, output);
+        let outcome = over.run_until_cancelled(self.tools.call(&tool_name, call)).await;
         Ok(match outcome {
             Some(Ok(result)) => {
                 let mut expanded = ToolResultExpanded::new(result.content, "success");

@@ -1,7 +1,7 @@
 //! Tools of ours and of the CLI.
 
 use agents::ToolSet;
-use agents::permission::{Denied, PermissionHandler};
+use agents::permission::{Asker, Denied, PermissionHandler};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use stub_provider::Frames;
@@ -66,7 +66,7 @@ impl Judge {
 
 #[async_trait]
 impl PermissionHandler for Judge {
-    async fn request(&self, request: PermissionRequest) -> Result<(), Denied> {
+    async fn request(&self, _: &Asker, request: PermissionRequest) -> Result<(), Denied> {
         self.questions.send_modify(|questions| questions.push(request));
         self.verdict.clone()
     }

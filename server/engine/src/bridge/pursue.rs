@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use agents::tools::RUN_COMMAND;
 use agents::{Tool, ToolCall, ToolSet};
 use serde_json::Value;
 use wire::bridge::RunEnd;
@@ -19,10 +20,9 @@ const MAX_RESULTS: usize = 256 * 1024;
 /// What people are shown of one result.
 const MAX_SHOWN: usize = 2_000;
 const MAX_SHOWN_LINES: usize = 20;
-const RUN_COMMAND: &str = "runCommand";
 
 /// An agent at work.
-pub(super) struct Pursuit<'a, Tell, Begin> {
+pub(super) struct Pursuit<'a, Tell> {
     pub(super) talk: &'a Talk,
     pub(super) tools: &'a ToolSet,
     pub(super) max_steps: u32,
@@ -30,11 +30,9 @@ pub(super) struct Pursuit<'a, Tell, Begin> {
     pub(super) commands: bool,
     /// Takes what people read, piece by piece.
     pub(super) tell: Tell,
-    /// Called with the name of a tool that is about to run.
-    pub(super) begin: Begin,
 }
 
-impl<Tell: Fn(&str), Begin: Fn(&str)> Pursuit<'_, Tell, Begin> {
+impl<Tell: Fn(&str)> Pursuit<'_, Tell> {
     /// Works until the model is done or has no steps left. Dropped, everything it does stops.
     pub(super) async fn run(&self, goal: &str) -> Result<RunEnd, String> {
         let max_steps = self.max_steps;
@@ -85,8 +83,7 @@ impl<Tell: Fn(&str), Begin: Fn(&str)> Pursuit<'_, Tell, Begin> {
         let mut results = String::new();
         for (index, action) in actions.iter().enumerate() {
             (self.tell)(&format!("- {}\n\n", describe(action)));
-            (self.begin)(&action.tool);
-            let call = ToolCall { arguments: Value::Object(action.arguments.clone()) };
+            let call = ToolCall::new(Value::Object(action.arguments.clone()));
             let outcome = self.tools.call(&action.tool, call).await;
             (self.tell)(&show(&outcome));
             let (tool, number) = (&action.tool, index + 1);

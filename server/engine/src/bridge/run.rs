@@ -7,7 +7,6 @@ use std::time::SystemTime;
 use agents::permission::{DeskRules, PermissionDesk, PermissionEvent, Safeguards};
 use agents::tools::{CommandSettings, Workspace, WorkspaceSettings, workspace_tools};
 use agents::{Found, ToolSet};
-use parking_lot::Mutex;
 use platform::clock::iso_8601;
 use tokio_util::sync::CancellationToken;
 use wire::bridge::{
@@ -148,9 +147,8 @@ impl Run {
         let opened = opened.await;
         let workspace = opened.map_err(|error| error.to_string())?;
         let workspace = workspace.map_err(|error| error.to_string())?;
-        let tool = Arc::new(Mutex::new(String::new()));
         let tools = {
-            let desk = self.desk(model, workspace.root(), Arc::clone(&tool));
+            let desk = self.desk(model, workspace.root());
             self.tools(workspace, desk)
         };
         let pursuit = Pursuit {
@@ -159,7 +157,6 @@ impl Run {
             max_steps: self.max_steps,
             commands: self.rules.allow_commands,
             tell: |text: &str| teller.tell(text),
-            begin: |name: &str| name.clone_into(&mut tool.lock()),
         };
         pursuit.run(&self.text).await
     }
@@ -194,8 +191,8 @@ impl Run {
         tools
     }
 
-    /// Where the run's questions wait. `tool` names the one that asks.
-    fn desk(&self, model: String, folder: &Path, tool: Arc<Mutex<String>>) -> PermissionDesk {
+    /// Where the run's questions wait.
+    fn desk(&self, model: String, folder: &Path) -> PermissionDesk {
         let mode = if self.rules.require_approval {
             PermissionMode::Ask
         } else {
@@ -211,13 +208,15 @@ impl Run {
         let desk = PermissionDesk::new(mode, PermissionDesk::TIME_OUT, rules, move |event| {
             let mut board = bridge.board.lock();
             match event {
-                PermissionEvent::Requested(question) => {
+                PermissionEvent::Requested { asker, question } => {
                     let request = ApprovalRequest {
                         approval_id: question.id,
                         id: run,
                         session_id: session_id.clone(),
                         model: model.clone(),
-                        action: tool.lock().clone(),
+                        action: asker.tool.as_deref().unwrap_or_default().to_owned(),
+                        kind: question.request.kind,
+                        title: question.request.title,
                         path: question.request.path.unwrap_or_default(),
                         diff: question.request.diff,
                         content_preview: question.request.detail,

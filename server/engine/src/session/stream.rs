@@ -142,7 +142,9 @@ impl Stream {
     /// A tool asks, or its question is answered.
     pub(super) fn permission(&self, event: PermissionEvent) {
         self.log.push(&match event {
-            PermissionEvent::Requested(question) => SessionResponse::PermissionRequest(question),
+            PermissionEvent::Requested { question, .. } => {
+                SessionResponse::PermissionRequest(question)
+            }
             PermissionEvent::Resolved { id, outcome } => {
                 SessionResponse::PermissionResolved { request_id: id, decision: outcome }
             }

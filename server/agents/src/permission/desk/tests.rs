@@ -1,5 +1,6 @@
 use std::future::Future;
 use std::pin::pin;
+use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
 
 use super::*;
@@ -14,6 +15,9 @@ fn question(kind: PermissionKind) -> PermissionRequest {
         each_time: false,
     }
 }
+
+/// A question needs somebody who asks for longer than one statement.
+static ASKER: LazyLock<Asker> = LazyLock::new(|| Asker::tool("editFile"));
 
 /// A desk whose events can be looked at.
 fn desk() -> (PermissionDesk, Arc<Mutex<Vec<PermissionEvent>>>) {
@@ -32,7 +36,7 @@ fn desk() -> (PermissionDesk, Arc<Mutex<Vec<PermissionEvent>>>) {
 
 fn outcomes(events: &Mutex<Vec<PermissionEvent>>) -> Vec<PermissionOutcome> {
     let outcome = |event: &PermissionEvent| match event {
-        PermissionEvent::Requested(_) => None,
+        PermissionEvent::Requested { .. } => None,
         PermissionEvent::Resolved { outcome, .. } => Some(*outcome),
     };
     events.lock().iter().filter_map(outcome).collect()
@@ -53,15 +57,17 @@ async fn a_question_waits_until_it_is_answered() {
         (PermissionDecision::Deny, false, PermissionOutcome::Denied),
     ] {
         let (desk, events) = desk();
-        let mut asking = pin!(desk.request(question(PermissionKind::Write)));
+        let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
         assert!(poll(asking.as_mut()).is_pending());
         let id = waiting(&desk);
         assert_eq!(desk.resolve(id, decision), Ok(()));
         assert_eq!(asking.await.is_ok(), approved);
         assert!(desk.pending().is_empty());
         let pending = PendingPermission { id, request: question(PermissionKind::Write) };
-        let expected =
-            [PermissionEvent::Requested(pending), PermissionEvent::Resolved { id, outcome }];
+        let expected = [
+            PermissionEvent::Requested { asker: ASKER.clone(), question: pending },
+            PermissionEvent::Resolved { id, outcome },
+        ];
         assert_eq!(*events.lock(), expected);
     }
 }
@@ -69,7 +75,7 @@ async fn a_question_waits_until_it_is_answered() {
 #[tokio::test]
 async fn the_first_answer_counts() {
     let (desk, events) = desk();
-    let mut asking = pin!(desk.request(question(PermissionKind::Write)));
+    let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
     assert!(poll(asking.as_mut()).is_pending());
     let id = waiting(&desk);
     assert_eq!(desk.resolve(id, PermissionDecision::Deny), Ok(()));
@@ -83,9 +89,9 @@ async fn the_first_answer_counts() {
 #[tokio::test]
 async fn always_holds_for_its_kind_also_for_those_that_wait() {
     let (desk, events) = desk();
-    let mut first = pin!(desk.request(question(PermissionKind::Write)));
-    let mut second = pin!(desk.request(question(PermissionKind::Write)));
-    let mut other = pin!(desk.request(question(PermissionKind::Command)));
+    let mut first = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
+    let mut second = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
+    let mut other = pin!(desk.request(&ASKER, question(PermissionKind::Command)));
     assert!(poll(first.as_mut()).is_pending());
     let id = waiting(&desk);
     assert!(poll(second.as_mut()).is_pending());
@@ -94,7 +100,7 @@ async fn always_holds_for_its_kind_also_for_those_that_wait() {
     assert_eq!(first.await, Ok(()));
     assert_eq!(second.await, Ok(()));
     assert!(poll(other.as_mut()).is_pending());
-    assert_eq!(desk.request(question(PermissionKind::Write)).await, Ok(()));
+    assert_eq!(desk.request(&ASKER, question(PermissionKind::Write)).await, Ok(()));
     assert_eq!(outcomes(&events), [PermissionOutcome::ApprovedAlways; 2]);
     assert_eq!(desk.pending().len(), 1);
 }
@@ -103,7 +109,7 @@ async fn always_holds_for_its_kind_also_for_those_that_wait() {
 async fn no_answer_in_time_is_a_refusal() {
     let (desk, events) = desk();
     let started = tokio::time::Instant::now();
-    let answer = desk.request(question(PermissionKind::Command)).await;
+    let answer = desk.request(&ASKER, question(PermissionKind::Command)).await;
     let reason = "refused: nobody approved it within 120 s".to_owned();
     assert_eq!(answer, Err(Denied { reason }));
     assert_eq!(started.elapsed(), Duration::from_mins(2));
@@ -113,7 +119,7 @@ async fn no_answer_in_time_is_a_refusal() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_at_the_last_moment_wins() {
     let (desk, events) = desk();
-    let mut asking = pin!(desk.request(question(PermissionKind::Command)));
+    let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Command)));
     assert!(poll(asking.as_mut()).is_pending());
     let id = waiting(&desk);
     tokio::time::advance(Duration::from_secs(121)).await;
@@ -126,7 +132,7 @@ async fn an_answer_at_the_last_moment_wins() {
 async fn a_dropped_question_is_withdrawn() {
     let (desk, events) = desk();
     {
-        let mut asking = pin!(desk.request(question(PermissionKind::Command)));
+        let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Command)));
         assert!(poll(asking.as_mut()).is_pending());
         assert_eq!(desk.pending().len(), 1);
     }
@@ -138,9 +144,9 @@ async fn a_dropped_question_is_withdrawn() {
 async fn the_other_modes_do_not_wait() {
     let (desk, events) = desk();
     desk.set_mode(PermissionMode::ApproveAll);
-    assert_eq!(desk.request(question(PermissionKind::Write)).await, Ok(()));
+    assert_eq!(desk.request(&ASKER, question(PermissionKind::Write)).await, Ok(()));
     desk.set_mode(PermissionMode::Deny);
-    assert!(desk.request(question(PermissionKind::Write)).await.is_err());
+    assert!(desk.request(&ASKER, question(PermissionKind::Write)).await.is_err());
     assert!(events.lock().is_empty());
 }
 
@@ -148,7 +154,7 @@ async fn the_other_modes_do_not_wait() {
 async fn another_mode_answers_what_waits() {
     for (mode, approved) in [(PermissionMode::ApproveAll, true), (PermissionMode::Deny, false)] {
         let (desk, _) = desk();
-        let mut asking = pin!(desk.request(question(PermissionKind::Command)));
+        let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Command)));
         assert!(poll(asking.as_mut()).is_pending());
         desk.set_mode(mode);
         assert_eq!(desk.mode(), mode);
@@ -160,13 +166,13 @@ async fn another_mode_answers_what_waits() {
 async fn asking_again_forgets_what_was_always_approved() {
     let (desk, _) = desk();
     {
-        let mut asking = pin!(desk.request(question(PermissionKind::Write)));
+        let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
         assert!(poll(asking.as_mut()).is_pending());
         desk.resolve(waiting(&desk), PermissionDecision::ApproveAlways).expect("it waits");
         asking.await.expect("approved");
     }
     desk.set_mode(PermissionMode::Ask);
-    let mut asking = pin!(desk.request(question(PermissionKind::Write)));
+    let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
     assert!(poll(asking.as_mut()).is_pending());
 }
 
@@ -177,7 +183,7 @@ fn about(kind: PermissionKind, path: &str) -> PermissionRequest {
 #[tokio::test]
 async fn no_mode_answers_for_a_file_that_runs_later() {
     let (desk, events) = desk();
-    let mut asking = pin!(desk.request(about(PermissionKind::Create, ".envrc")));
+    let mut asking = pin!(desk.request(&ASKER, about(PermissionKind::Create, ".envrc")));
     assert!(poll(asking.as_mut()).is_pending());
     desk.set_mode(PermissionMode::ApproveAll);
     assert!(poll(asking.as_mut()).is_pending());
@@ -186,10 +192,10 @@ async fn no_mode_answers_for_a_file_that_runs_later() {
     assert_eq!(asking.await, Ok(()));
     assert_eq!(outcomes(&events), [PermissionOutcome::Approved], "once");
     // Nor does an extension.
-    let mut asking =
-        pin!(super::super::approved(desk.request(about(PermissionKind::Write, ".envrc"))));
+    let approved = Asker { is_approved: true, ..ASKER.clone() };
+    let mut asking = pin!(desk.request(&approved, about(PermissionKind::Write, ".envrc")));
     assert!(poll(asking.as_mut()).is_pending());
-    assert_eq!(desk.request(about(PermissionKind::Read, ".envrc")).await, Ok(()));
+    assert_eq!(desk.request(&ASKER, about(PermissionKind::Read, ".envrc")).await, Ok(()));
     desk.set_mode(PermissionMode::Deny);
     assert!(asking.await.is_err());
 }
@@ -206,7 +212,7 @@ async fn what_governs_the_portal_is_refused_in_every_mode() {
     for mode in PermissionMode::ALL {
         let desk = PermissionDesk::new(*mode, PermissionDesk::TIME_OUT, rules.clone(), |_| {});
         for kind in [PermissionKind::Create, PermissionKind::Write, PermissionKind::Read] {
-            assert!(desk.request(about(kind, "own.toml")).await.is_err(), "{mode} {kind}");
+            assert!(desk.request(&ASKER, about(kind, "own.toml")).await.is_err(), "{mode} {kind}");
         }
     }
 }

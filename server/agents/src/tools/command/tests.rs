@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::permission::{ApproveAll, DenyAll, PermissionHandler};
-use crate::tool::ToolSet;
+use crate::tool::{ToolOutput, ToolSet};
 use crate::tools::{Workspace, WorkspaceSettings, session_tools};
 
 struct Fixture {
@@ -36,7 +36,7 @@ impl Fixture {
     }
 
     async fn call(&self, arguments: Value) -> Result<String, (String, String)> {
-        let result = self.tools.call("runCommand", ToolCall { arguments }).await;
+        let result = self.tools.call("runCommand", ToolCall::new(arguments)).await;
         result
             .map(|result| result.content)
             .map_err(|error| (error.code.unwrap_or_default(), error.message))
@@ -139,6 +139,7 @@ async fn people_see_the_whole_command() {
     impl PermissionHandler for Asked {
         async fn request(
             &self,
+            _: &Asker,
             request: PermissionRequest,
         ) -> Result<(), crate::permission::Denied> {
             self.0.lock().push(request);
@@ -238,8 +239,8 @@ async fn output_is_reported_as_it_comes() {
         std::fs::write(&go, "").expect("file");
     });
     let command = "echo one; while [ ! -e go ]; do sleep 0.01; done; echo two";
-    let call = ToolCall { arguments: json!({ "command": command }) };
-    let result = fixture.tools.call_with_output("runCommand", call, &output).await;
+    let call = ToolCall::new(json!({ "command": command })).followed("call-1", output);
+    let result = fixture.tools.call("runCommand", call).await;
     assert_eq!(result.expect("success").content, "[exit code 0]\none\ntwo\n");
     assert_eq!(*seen.lock(), "one\ntwo\n");
     assert!(count.load(Ordering::SeqCst) >= 2);

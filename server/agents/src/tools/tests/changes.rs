@@ -61,7 +61,7 @@ async fn only_a_file_that_was_read_and_did_not_change_is_edited() {
     assert_eq!(same, "README.md is so already, nothing was changed");
     // What another run has read does not count here.
     let other = set(&fixture.folder, Arc::new(ApproveAll));
-    let outcome = other.call("editFile", ToolCall { arguments: readme("x") }).await;
+    let outcome = other.call("editFile", ToolCall::new(readme("x"))).await;
     assert_eq!(outcome.expect_err("not read").code.as_deref(), Some("not_read"));
 }
 
