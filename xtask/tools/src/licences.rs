@@ -6,23 +6,8 @@ use spdx::{Expression, Licensee, ParseMode};
 
 use crate::workspace::Workspace;
 
-/// Licences under which a crate may become a part of the portal.
-const ACCEPTED: [&str; 14] = [
-    "0BSD",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "CDLA-Permissive-2.0",
-    "ISC",
-    "MIT",
-    "MPL-2.0",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
-];
+/// Names the licences that are accepted, for `cargo deny` as well.
+const RULES: &str = include_str!("../../../deny.toml");
 
 /// Checks every crate in the dependency tree; the error names those that do not fit.
 pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<()> {
@@ -38,11 +23,12 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<()> {
     bail!("licences we do not accept:\n  {}", objections.join("\n  "))
 }
 
+/// The licences of the list `allow`, one a line.
 fn accepted() -> Vec<Licensee> {
-    ACCEPTED
-        .iter()
-        .map(|licence| Licensee::parse(licence).expect("the list holds known licences only"))
-        .collect()
+    let lines = RULES.lines().skip_while(|line| *line != "allow = [").skip(1);
+    let names =
+        lines.take_while(|line| *line != "]").map(|line| line.trim().trim_matches([',', '"']));
+    names.map(|name| Licensee::parse(name).expect("the list holds known licences only")).collect()
 }
 
 /// Why a crate may not be used, if so.
