@@ -36,7 +36,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use agents::Catalog;
 use parking_lot::{Mutex, RwLock};
+use platform::clock::iso_8601;
+use platform::lifecycle::Lifecycle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
@@ -44,10 +47,6 @@ use wire::bridge::{
     Event, HistoryCleared, MessageAccepted, MessageRequest, Mode, SessionHistory, SessionSummary,
 };
 use wire::{MessageId, PermissionDecision};
-
-use agents::Catalog;
-use platform::clock::iso_8601;
-use platform::lifecycle::Lifecycle;
 
 pub use bus::{Batch, EventRecord, Start, Subscription};
 pub use settings::{AgentRules, BridgeSettings, WorkspaceFolder};
@@ -172,13 +171,18 @@ impl Bridge {
 
     /// Uses other settings from now on. Reads files.
     ///
-    /// A folder that is no longer named goes off the list; what runs there goes on.
+    /// A folder that is no longer named goes off the list; what runs there goes on, with no more rights
+    /// than the settings give.
     pub fn set_settings(&self, settings: BridgeSettings) {
         let known: Vec<String> = self.inner.board.lock().session_ids();
         let loaded = load_sessions(&settings, self.inner.store.as_ref(), &known);
         self.rate.lock().set(settings.messages_per_minute, Instant::now());
-        self.inner.board.lock().relist(&settings.workspaces, loaded);
-        *self.inner.settings.write() = Arc::new(settings);
+        let settings = Arc::new(settings);
+        // Before the runs are looked at: one that begins now finds them.
+        *self.inner.settings.write() = Arc::clone(&settings);
+        let mut board = self.inner.board.lock();
+        board.relist(&settings.workspaces, loaded);
+        board.narrow_runs(&settings.agent);
     }
 
     /// One session per workspace folder.

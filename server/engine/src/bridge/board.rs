@@ -5,15 +5,17 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use agents::ToolSet;
 use agents::permission::PermissionDesk;
+use agents::tools::RUN_COMMAND;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use wire::bridge::{
     ApprovalRequest, HistoryMessage, Mode, Role, RunEnd, SessionHistory, SessionSummary,
 };
-use wire::{MessageId, PermissionId};
+use wire::{MessageId, PermissionId, PermissionMode};
 
-use super::settings::WorkspaceFolder;
+use super::settings::{AgentRules, WorkspaceFolder};
 use super::store::Document;
 use super::{BridgeError, MAX_RUNS, same_folder};
 
@@ -62,6 +64,8 @@ pub(super) struct ActiveRun {
     /// What was told of the answer.
     pub(super) text: String,
     pub(super) desk: Option<PermissionDesk>,
+    /// What its agent may call.
+    pub(super) tools: Option<Arc<ToolSet>>,
     pub(super) stop: CancellationToken,
 }
 
@@ -172,7 +176,7 @@ impl Board {
         }
     }
 
-    /// What was said before a run in its session, the oldest first, in words that are few enough.
+    /// The conversation before a run in its session, oldest first, truncated to the context budget.
     pub(super) fn told_before(&self, session_id: &str, run: MessageId) -> Vec<(Role, String)> {
         let Some(session) = self.session(session_id) else { return Vec::new() };
         let answered = |id: MessageId| {
@@ -227,6 +231,20 @@ impl Board {
 
     pub(super) fn run_mut(&mut self, id: MessageId) -> Option<&mut ActiveRun> {
         self.runs.iter_mut().find(|run| run.id == id)
+    }
+
+    /// Takes rights away from agents at work.
+    pub(super) fn narrow_runs(&self, rules: &AgentRules) {
+        for run in &self.runs {
+            if let Some(desk) = run.desk.as_ref().filter(|_| rules.require_approval)
+                && desk.mode() == PermissionMode::ApproveAll
+            {
+                desk.set_mode(PermissionMode::Ask);
+            }
+            if let Some(tools) = run.tools.as_ref().filter(|_| !rules.allow_commands) {
+                tools.remove(&[RUN_COMMAND.to_owned()]);
+            }
+        }
     }
 
     /// Takes a run out and its answer into the history.

@@ -68,6 +68,7 @@ impl Run {
             model: None,
             text: String::new(),
             desk: None,
+            tools: None,
             stop: self.stop.clone(),
         };
         let message = HistoryMessage {
@@ -139,7 +140,9 @@ impl Run {
             talk.turn(&instructions::prompt(&before, &self.text)).await?;
             return Ok(RunEnd::Done);
         }
-        let roots = self.rules.allowed_roots.clone();
+        // They may have been narrowed while the message waited.
+        let rules = self.rules.narrowed_by(&self.bridge.settings.read().agent);
+        let roots = rules.allowed_roots.clone();
         let guarded = self.safeguards.guarded.clone();
         let opened = tokio::task::spawn_blocking(move || {
             Workspace::open(&folder, &roots).map(|workspace| workspace.guarded(&guarded))
@@ -147,15 +150,12 @@ impl Run {
         let opened = opened.await;
         let workspace = opened.map_err(|error| error.to_string())?;
         let workspace = workspace.map_err(|error| error.to_string())?;
-        let tools = {
-            let desk = self.desk(model, workspace.root());
-            self.tools(workspace, desk)
-        };
+        let tools = self.equip(workspace, model, &rules);
         let pursuit = Pursuit {
             talk,
             tools: &tools,
             max_steps: self.max_steps,
-            commands: self.rules.allow_commands,
+            commands: rules.allow_commands,
             tell: |text: &str| teller.tell(text),
         };
         pursuit.run(&self.text).await
@@ -179,25 +179,29 @@ impl Run {
         Ok((model, found))
     }
 
-    fn tools(&self, workspace: Workspace, desk: PermissionDesk) -> ToolSet {
-        let commands = CommandSettings {
-            allowed: self.rules.allow_commands,
-            secrets: self.rules.secrets.clone(),
-        };
-        let settings = WorkspaceSettings { workspace, permissions: Arc::new(desk), commands };
-        let tools = ToolSet::default();
+    /// Gives the agent its tools, and remembers what may have to be taken away from it.
+    fn equip(&self, workspace: Workspace, model: String, rules: &AgentRules) -> Arc<ToolSet> {
+        let desk = self.desk(model, workspace.root(), rules.require_approval);
+        let permissions = Arc::new(desk.clone());
+        let commands =
+            CommandSettings { allowed: rules.allow_commands, secrets: rules.secrets.clone() };
+        let tools = Arc::new(ToolSet::default());
+        let settings = WorkspaceSettings { workspace, permissions, commands };
         let added = tools.add_all(workspace_tools(settings));
         added.expect("the tools of a workspace have different names");
+        let mut board = self.bridge.board.lock();
+        if let Some(run) = board.run_mut(self.id) {
+            run.desk = Some(desk);
+            run.tools = Some(Arc::clone(&tools));
+        }
+        // They may have been narrowed since they were read.
+        board.narrow_runs(&self.bridge.settings.read().agent);
         tools
     }
 
     /// Where the run's questions wait.
-    fn desk(&self, model: String, folder: &Path) -> PermissionDesk {
-        let mode = if self.rules.require_approval {
-            PermissionMode::Ask
-        } else {
-            PermissionMode::ApproveAll
-        };
+    fn desk(&self, model: String, folder: &Path, require_approval: bool) -> PermissionDesk {
+        let mode = if require_approval { PermissionMode::Ask } else { PermissionMode::ApproveAll };
         let (bridge, run, session_id) =
             (Arc::clone(&self.bridge), self.id, self.session_id.clone());
         let rules = DeskRules {
@@ -205,7 +209,7 @@ impl Run {
             safeguards: self.safeguards.clone(),
             ..DeskRules::default()
         };
-        let desk = PermissionDesk::new(mode, PermissionDesk::TIME_OUT, rules, move |event| {
+        PermissionDesk::new(mode, PermissionDesk::TIME_OUT, rules, move |event| {
             let mut board = bridge.board.lock();
             match event {
                 PermissionEvent::Requested { asker, question } => {
@@ -235,11 +239,7 @@ impl Run {
                     }));
                 }
             }
-        });
-        if let Some(run) = self.bridge.board.lock().run_mut(self.id) {
-            run.desk = Some(desk.clone());
-        }
-        desk
+        })
     }
 
     fn teller(&self, model: String) -> Teller {

@@ -4,10 +4,9 @@ use std::fmt::Write;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
+use agents::permission::Safeguards;
 use agents::tools::narrow_roots;
 use sha2::{Digest, Sha256};
-
-use agents::permission::Safeguards;
 
 /// What the operator decides about the bridge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,21 +37,10 @@ impl BridgeSettings {
     pub fn narrowed_by(&self, wanted: &Self) -> Self {
         let mut workspaces = self.workspaces.clone();
         workspaces.retain(|folder| wanted.workspaces.iter().any(|it| it.path == folder.path));
-        let (mine, other) = (&self.agent, &wanted.agent);
-        let further = other.secrets.iter().filter(|secret| !mine.secrets.contains(secret));
-        let agent = AgentRules {
-            enabled: mine.enabled && other.enabled,
-            prefix: other.prefix.clone(),
-            max_steps: mine.max_steps.min(other.max_steps),
-            allowed_roots: narrow_roots(&mine.allowed_roots, &other.allowed_roots),
-            require_approval: mine.require_approval || other.require_approval,
-            allow_commands: mine.allow_commands && other.allow_commands,
-            secrets: mine.secrets.iter().chain(further).cloned().collect(),
-        };
         Self {
             // Without any there would be nothing to talk to, which nobody wants by a mistake.
             workspaces: if workspaces.is_empty() { self.workspaces.clone() } else { workspaces },
-            agent,
+            agent: self.agent.narrowed_by(&wanted.agent),
             messages_per_minute: self.messages_per_minute.min(wanted.messages_per_minute),
             safeguards: self.safeguards.clone(),
         }
@@ -110,6 +98,23 @@ pub struct AgentRules {
     pub allow_commands: bool,
     /// Variables that commands must not see.
     pub secrets: Vec<String>,
+}
+
+impl AgentRules {
+    /// These rules with fewer rights where `other` has fewer.
+    #[must_use]
+    pub fn narrowed_by(&self, other: &Self) -> Self {
+        let further = other.secrets.iter().filter(|secret| !self.secrets.contains(secret));
+        Self {
+            enabled: self.enabled && other.enabled,
+            prefix: other.prefix.clone(),
+            max_steps: self.max_steps.min(other.max_steps),
+            allowed_roots: narrow_roots(&self.allowed_roots, &other.allowed_roots),
+            require_approval: self.require_approval || other.require_approval,
+            allow_commands: self.allow_commands && other.allow_commands,
+            secrets: self.secrets.iter().chain(further).cloned().collect(),
+        }
+    }
 }
 
 impl Default for AgentRules {

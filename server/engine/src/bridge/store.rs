@@ -4,10 +4,9 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
+use platform::private;
 use serde::{Deserialize, Serialize};
 use wire::bridge::HistoryMessage;
-
-use platform::private;
 
 /// What is kept of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

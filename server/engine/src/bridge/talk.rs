@@ -4,11 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use agents::{AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings, Found, TextKind};
 use parking_lot::Mutex;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-
-use agents::{AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings, Found, TextKind};
 
 /// The longest answer of one turn, in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
