@@ -148,7 +148,7 @@ fn StartPart(draft: Draft) -> impl IntoView {
     let is_selected = move || selected.with(Option::is_some);
     let takes_input = Memo::new(move |_| draft.takes_input());
     let placeholder = move || match (is_selected(), takes_input.get()) {
-        (false, _) => "Select a job at first.",
+        (false, _) => "Select a job.",
         (true, true) => "Say what the job is about.",
         (true, false) => "This job needs no input.",
     };

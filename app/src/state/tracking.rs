@@ -15,7 +15,7 @@ use crate::poll::{self, Connection, Next, Source};
 /// What a page knows of a run of a job.
 #[derive(Clone, Copy)]
 pub(crate) struct Tracking {
-    /// Whoever looks hears of all but the insides of tabs.
+    /// Notifies on everything except tab contents.
     pub(crate) job: RwSignal<JobState<Feed>>,
     pub(crate) connection: RwSignal<Connection>,
     /// On the clock of the browser; moves on while something runs.

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
-
 use platform::private;
+use serde::{Deserialize, Serialize};
 
 /// What was decided, in memory and in a file.
 pub(super) struct Trust {

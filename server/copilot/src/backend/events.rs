@@ -5,11 +5,10 @@
 
 use std::collections::HashMap;
 
+use agents::{AgentEvent, TextKind};
 use github_copilot_sdk::types::SessionEvent;
 use serde_json::Value;
 use wire::{ExtensionInfo, ExtensionSource, ExtensionState, ToolError, ToolResult, Usage};
-
-use agents::{AgentEvent, TextKind};
 
 /// Agents below the first one whose calls can be told apart.
 const MOST_AGENTS: usize = 1000;

@@ -48,7 +48,7 @@ impl EntryStore {
         Arc::default()
     }
 
-    /// The entry of now.
+    /// The installed entry.
     pub fn current(&self) -> Option<Arc<Entry>> {
         self.current.read().clone()
     }

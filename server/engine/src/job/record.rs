@@ -5,13 +5,12 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use parking_lot::Mutex;
+use platform::clock::iso_8601;
+use store::live::LiveLog;
 use tokio_util::sync::CancellationToken;
 use wire::{
     JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, JobTask, TaskId, Usage, WorkStatus,
 };
-
-use platform::clock::iso_8601;
-use store::live::LiveLog;
 
 /// A run of a job. Its size is bounded by the job's, however often its loops go round.
 pub(super) struct Record {
@@ -19,7 +18,7 @@ pub(super) struct Record {
     name: String,
     start_time: String,
     state: Mutex<State>,
-    /// Said to be reached: the job stops.
+    /// Cancelled when the job should stop.
     pub(super) stop: CancellationToken,
     /// Says that nothing of it runs and that its end was told.
     pub(super) ended: CancellationToken,

@@ -66,7 +66,7 @@ struct Execution<'a> {
     works: HashMap<u32, TaskRef<'a>>,
     queue: PlaceQueue<u32>,
     running: FuturesUnordered<Pin<Box<dyn Future<Output = StoppedTask> + Send>>>,
-    /// Said to be reached: the running tasks stop.
+    /// Cancelled when the running tasks should stop.
     halt: CancellationToken,
     /// What the job could not go on for.
     errors: &'a mut Vec<String>,

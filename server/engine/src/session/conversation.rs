@@ -34,7 +34,7 @@ pub(super) struct EndOfSession {
     pub(super) stream: Arc<Stream>,
     pub(super) queue: Arc<Queue>,
     pub(super) desk: PermissionDesk,
-    /// Said to be reached: the session stops.
+    /// Cancelled when the session should stop.
     pub(super) stop: CancellationToken,
     /// Why the session ends, unless it was stopped.
     pub(super) crash: Option<String>,

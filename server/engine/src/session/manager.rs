@@ -34,14 +34,14 @@ use super::{SessionError, SessionSummary, StartError};
 /// The limits of sessions.
 #[derive(Clone, Debug)]
 pub struct SessionSettings {
-    /// Where agents work if nobody says otherwise.
+    /// Default working directory.
     pub default_directory: PathBuf,
     /// Sessions that are open at a time.
     pub max_sessions: usize,
     /// Prompts that wait in one session, besides the one being dealt with. A person sends a few;
     /// more is a client that does not look at the answers.
     pub max_queries: usize,
-    /// How tools that ask are dealt with if nobody says otherwise.
+    /// Default permission mode.
     pub permissions: PermissionMode,
     /// After how long a question that nobody answers is refused. People are away for longer than a
     /// run of the bridge may wait: a question is worth more than the memory it takes.
@@ -322,7 +322,7 @@ impl SessionManager {
         Ok(())
     }
 
-    /// How tools that ask are dealt with if nobody says otherwise.
+    /// Default permission mode.
     pub fn default_permissions(&self) -> PermissionMode {
         self.rights.lock().permissions
     }

@@ -51,7 +51,7 @@ pub struct ManagedTask {
     pub user_input: String,
 }
 
-/// A task at work, for who started it.
+/// Handle to a running task.
 #[derive(Debug)]
 pub struct RunningTask {
     /// Names the run.
