@@ -19,6 +19,7 @@ Usage: cargo xtask <command>
                           (the last is otherwise only run where CI is set)
   leptos                  install cargo-leptos and wasm-bindgen below the target folder unless
                           they are there, then build, serve and hydrate with them
+  pictures                take the screenshots of the README again, into docs/pictures
   bench [WHAT…]           measure, everything but `build` or some of:
                           size (of the download), live-log (cost of a push), load (the server
                           over HTTP, some minutes), load:NAME (scenarios that begin so),
@@ -40,6 +41,8 @@ pub enum Command {
     Test(TestOptions),
     /// Build, serve and hydrate with cargo-leptos.
     Leptos,
+    /// Take the screenshots of the README.
+    Pictures,
     /// Measure.
     Bench(BenchOptions),
 }
@@ -48,7 +51,7 @@ impl Command {
     /// How many steps a person is told of, the tools included.
     pub fn steps(&self) -> usize {
         match self {
-            Self::Build | Self::Serve(_) => 4,
+            Self::Build | Self::Serve(_) | Self::Pictures => 4,
             _ => 1,
         }
     }
@@ -56,7 +59,7 @@ impl Command {
     /// The features of the tools that it needs.
     pub fn features(&self) -> &'static [&'static str] {
         match self {
-            Self::Help | Self::Serve(_) | Self::Leptos => &[],
+            Self::Help | Self::Serve(_) | Self::Leptos | Self::Pictures => &[],
             Self::Build => &["small"],
             Self::Test(_) => &["checks", "small"],
             Self::Bench(_) => &["bench", "small"],
@@ -119,6 +122,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, S
         "build" => without_options(arguments, Command::Build),
         "bench" => parse_bench(arguments),
         "leptos" => without_options(arguments, Command::Leptos),
+        "pictures" => without_options(arguments, Command::Pictures),
         "serve" => {
             let mut options: Vec<OsString> = arguments.collect();
             if options.first().is_some_and(|first| first == "--") {
@@ -216,6 +220,13 @@ mod tests {
         assert_eq!(features("serve --port 9000"), [""; 0]);
         assert_eq!(features("leptos"), [""; 0]);
         assert_eq!(features("build"), ["small"]);
+    }
+
+    #[test]
+    fn pictures_are_taken_of_the_quick_build_and_have_no_options() {
+        assert_eq!(parsed("pictures"), Ok(Command::Pictures));
+        assert_eq!(Command::Pictures.features(), [""; 0]);
+        assert_eq!(parsed("pictures --dark"), Err("unknown option: `--dark`".to_owned()));
     }
 
     #[test]

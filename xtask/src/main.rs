@@ -59,6 +59,7 @@ fn announce(command: &Command, is_again: bool) {
         Command::Build => ("Building a release of Copilot Portal", "8 minutes"),
         Command::Test(_) => ("Testing Copilot Portal", "15 minutes"),
         Command::Leptos => ("Building Copilot Portal with cargo-leptos", "15 minutes"),
+        Command::Pictures => ("Taking screenshots of Copilot Portal", "6 minutes"),
         Command::Bench(_) => ("Measuring Copilot Portal", "15 minutes"),
         Command::Help => return,
     };

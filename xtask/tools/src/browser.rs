@@ -1,4 +1,4 @@
-//! The browser tests: what they need to be installed, and how many of them passed.
+//! Playwright: what it needs to be installed, the browser tests, and how many of them passed.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -46,16 +46,32 @@ impl Browser {
     ) -> anyhow::Result<Counts> {
         // A report of an earlier run must not be counted.
         let _ = fs::remove_file(&self.report);
-        let mut command = process::command("node");
-        command.args([PLAYWRIGHT, "test", "--reporter=list,json"]).args(files);
-        command.current_dir(&self.folder);
+        let mut command = self.playwright();
+        command.arg("--reporter=list,json").args(files);
         command.env("PLAYWRIGHT_JSON_OUTPUT_NAME", &self.report).envs(server);
-        if let Some(chromium) = &self.chromium {
-            command.env("CHROMIUM_PATH", chromium);
-        }
         let status = command.status().context("cannot start node")?;
         let report = fs::read_to_string(&self.report).unwrap_or_default();
         Ok(counts(&report, status.success()))
+    }
+
+    /// Runs everything in a folder of `end2end` that has a configuration of its own.
+    pub(crate) fn run<'a>(
+        &self,
+        folder: &str,
+        server: impl IntoIterator<Item = (&'a str, &'a OsStr)>,
+    ) -> anyhow::Result<()> {
+        let mut command = self.playwright();
+        process::run(command.args(["--config", folder]).envs(server))
+    }
+
+    /// `playwright test`, with the browser that was found.
+    fn playwright(&self) -> Command {
+        let mut command = process::command("node");
+        command.args([PLAYWRIGHT, "test"]).current_dir(&self.folder);
+        if let Some(chromium) = &self.chromium {
+            command.env("CHROMIUM_PATH", chromium);
+        }
+        command
     }
 }
 

@@ -1,8 +1,9 @@
 //! The tools behind `cargo xtask <command>`, which builds this program and becomes it.
 //!
 //! `serve` builds quickly and runs it, `build` makes the release binary that carries its site,
-//! `test` runs every check, `leptos` does it all by cargo-leptos, `bench` measures. Plain Rust
-//! instead of shell scripts, so that they behave the same on Linux, macOS and Windows.
+//! `test` runs every check, `leptos` does it all by cargo-leptos, `pictures` takes the README's
+//! screenshots, `bench` measures. Plain Rust instead of shell scripts, so that they behave the same
+//! on Linux, macOS and Windows.
 
 #![cfg_attr(
     not(all(feature = "bench", feature = "checks", feature = "small")),
@@ -21,6 +22,7 @@ mod leptos;
 #[cfg(feature = "checks")]
 mod licences;
 mod packages;
+mod pictures;
 mod process;
 mod product;
 mod serve;
@@ -65,6 +67,7 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
         }
         Command::Serve(options) => serve::serve(&Workspace::find()?, options),
         Command::Leptos => leptos::run(&Workspace::find()?),
+        Command::Pictures => pictures::run(&Workspace::find()?),
         #[cfg(feature = "checks")]
         Command::Test(options) => Ok(checks::run(&Workspace::find()?, options)),
         #[cfg(feature = "bench")]
