@@ -219,6 +219,7 @@ fn start_sessions(
         commands: CommandSettings {
             allowed: settings.allow_commands,
             secrets: settings.secret_variables.clone(),
+            ..CommandSettings::default()
         },
         extensions: settings.extensions.clone(),
         safeguards: settings.safeguards.clone(),

@@ -42,6 +42,7 @@ use platform::clock::iso_8601;
 use platform::lifecycle::Lifecycle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use wire::bridge::{
     Event, HistoryCleared, MessageAccepted, MessageRequest, Mode, SessionHistory, SessionSummary,
@@ -223,6 +224,7 @@ impl Bridge {
             rules: settings.agent.clone(),
             safeguards: settings.safeguards.clone(),
             stop: self.inner.lifecycle.token(),
+            no_commands: CancellationToken::new(),
             bridge: Arc::clone(&self.inner),
             session_id: session_id.clone(),
             id,

@@ -9,5 +9,6 @@
 pub mod bridge;
 pub mod entry;
 pub mod job;
+mod running;
 pub mod session;
 pub mod task;

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use agents::ToolSet;
 use agents::guarded::Guarded;
 use agents::permission::PermissionHandler;
-use agents::tools::RUN_COMMAND;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -110,13 +109,6 @@ impl SessionExtensions {
 
     pub(super) fn host(&self) -> &ExtensionHost {
         &self.host
-    }
-
-    /// Takes the tool away that runs commands.
-    pub fn forbid_commands(&self) {
-        if !self.parts.agent_runs_them {
-            self.parts.tools.remove(&[RUN_COMMAND.to_owned()]);
-        }
     }
 
     pub(super) fn parts(&self) -> &SessionParts {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde::Deserialize;
+use tokio_util::sync::CancellationToken;
 use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult};
 
 use crate::permission::Asker;
@@ -34,6 +35,17 @@ pub struct CommandSettings {
     pub allowed: bool,
     /// Variables that commands must not see, besides those that look like secrets.
     pub secrets: Vec<String>,
+    /// Cancelled when commands are not allowed any more. Clones share it.
+    pub forbidden: CancellationToken,
+}
+
+impl CommandSettings {
+    fn check(&self) -> Result<(), ToolError> {
+        if self.allowed && !self.forbidden.is_cancelled() {
+            return Ok(());
+        }
+        Err(failure("not_allowed", "commands are not allowed by the settings"))
+    }
 }
 
 pub(super) struct RunCommand {
@@ -76,9 +88,7 @@ impl ToolHandler for RunCommand {
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError> {
         let ToolCall { arguments: given, asker, output } = call;
         let Arguments { command, cwd, timeout_ms } = arguments(given)?;
-        if !self.settings.allowed {
-            return Err(failure("not_allowed", "commands are not allowed by the settings"));
-        }
+        self.settings.check()?;
         if command.trim().is_empty() || command.len() > MAX_COMMAND || command.contains('\0') {
             let message = format!("invalid command: 1 to {MAX_COMMAND} bytes are accepted");
             return Err(failure("invalid_arguments", message));
@@ -94,6 +104,7 @@ impl ToolHandler for RunCommand {
             text => show_path(&text),
         };
         self.ask(&asker, &command, &shown).await?;
+        self.settings.check()?;
         let (folder, real) =
             blocking(&self.run, move |run, _| Ok(run.workspace.open_folder(&cwd)?)).await?;
         if real != approved {

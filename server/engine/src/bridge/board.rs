@@ -5,9 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agents::ToolSet;
 use agents::permission::PermissionDesk;
-use agents::tools::RUN_COMMAND;
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 use tokio_util::sync::CancellationToken;
 use wire::bridge::{
@@ -64,8 +62,8 @@ pub(super) struct ActiveRun {
     /// What was told of the answer.
     pub(super) text: String,
     pub(super) desk: Option<PermissionDesk>,
-    /// What its agent may call.
-    pub(super) tools: Option<Arc<ToolSet>>,
+    /// Cancelled when its agent may not run commands any more.
+    pub(super) no_commands: CancellationToken,
     pub(super) stop: CancellationToken,
 }
 
@@ -233,7 +231,7 @@ impl Board {
         self.runs.iter_mut().find(|run| run.id == id)
     }
 
-    /// Takes rights away from agents at work.
+    /// Takes rights away from agents at work. Answers no question, which would need the board again.
     pub(super) fn narrow_runs(&self, rules: &AgentRules) {
         for run in &self.runs {
             if let Some(desk) = run.desk.as_ref().filter(|_| rules.require_approval)
@@ -241,8 +239,8 @@ impl Board {
             {
                 desk.set_mode(PermissionMode::Ask);
             }
-            if let Some(tools) = run.tools.as_ref().filter(|_| !rules.allow_commands) {
-                tools.remove(&[RUN_COMMAND.to_owned()]);
+            if !rules.allow_commands {
+                run.no_commands.cancel();
             }
         }
     }

@@ -20,6 +20,7 @@ use super::pursue::Pursuit;
 use super::settings::AgentRules;
 use super::talk::{OnText, Talk};
 use super::{BridgeError, Inner, instructions};
+use crate::running::{Conclude, Handle};
 
 /// How messages come.
 const SOURCE: &str = "http";
@@ -42,17 +43,19 @@ pub(super) struct Run {
     pub(super) rules: AgentRules,
     pub(super) safeguards: Safeguards,
     pub(super) stop: CancellationToken,
+    /// Cancelled when the run may not use commands any more.
+    pub(super) no_commands: CancellationToken,
 }
 
 /// How a run ended, and what went wrong.
 type Ended = (RunEnd, Option<String>);
 
-/// What has to be done when a run ends. Done on drop, so that it is done even after a panic.
+/// What has to be done when a run ends.
 struct EndOfRun {
     bridge: Arc<Inner>,
     id: MessageId,
     session_id: String,
-    told: bool,
+    ended: Ended,
 }
 
 impl Run {
@@ -68,7 +71,7 @@ impl Run {
             model: None,
             text: String::new(),
             desk: None,
-            tools: None,
+            no_commands: self.no_commands.clone(),
             stop: self.stop.clone(),
         };
         let message = HistoryMessage {
@@ -95,7 +98,7 @@ impl Run {
 
     /// Runs from the session's turn to the end, which is told in any case.
     pub(super) async fn run(self) {
-        let mut end = EndOfRun::new(&self);
+        let mut end = Handle::new(self.stop.clone()).ending(EndOfRun::new(&self));
         self.bridge.save(&self.session_id).await;
         let turn = self.bridge.board.lock().session(&self.session_id).map(|s| Arc::clone(&s.turn));
         let Some(turn) = turn else { return };
@@ -103,13 +106,13 @@ impl Run {
         let _turn = self.stop.run_until_cancelled(turn.acquire_owned()).await;
         let mut talk = None;
         let ended = self.stop.run_until_cancelled(self.answer(&mut talk)).await;
-        let (reason, error) = match ended {
+        end.ended = match ended {
             Some(Ok(reason)) => (reason, None),
             Some(Err(problem)) => (RunEnd::Failed, Some(problem)),
             None => (RunEnd::Cancelled, Some(CANCELLED.to_owned())),
         };
         // At once, the model may take its time.
-        end.tell((reason, error));
+        end.conclude();
         if let Some(talk) = talk {
             talk.stop().await;
         }
@@ -150,7 +153,7 @@ impl Run {
         let opened = opened.await;
         let workspace = opened.map_err(|error| error.to_string())?;
         let workspace = workspace.map_err(|error| error.to_string())?;
-        let tools = self.equip(workspace, model, &rules);
+        let tools = self.tools(workspace, model, &rules);
         let pursuit = Pursuit {
             talk,
             tools: &tools,
@@ -179,23 +182,20 @@ impl Run {
         Ok((model, found))
     }
 
-    /// Gives the agent its tools, and remembers what may have to be taken away from it.
-    fn equip(&self, workspace: Workspace, model: String, rules: &AgentRules) -> Arc<ToolSet> {
+    fn tools(&self, workspace: Workspace, model: String, rules: &AgentRules) -> ToolSet {
         let desk = self.desk(model, workspace.root(), rules.require_approval);
-        let permissions = Arc::new(desk.clone());
-        let commands =
-            CommandSettings { allowed: rules.allow_commands, secrets: rules.secrets.clone() };
-        let tools = Arc::new(ToolSet::default());
-        let settings = WorkspaceSettings { workspace, permissions, commands };
+        let settings = WorkspaceSettings {
+            workspace,
+            permissions: Arc::new(desk),
+            commands: CommandSettings {
+                allowed: rules.allow_commands,
+                secrets: rules.secrets.clone(),
+                forbidden: self.no_commands.clone(),
+            },
+        };
+        let tools = ToolSet::default();
         let added = tools.add_all(workspace_tools(settings));
         added.expect("the tools of a workspace have different names");
-        let mut board = self.bridge.board.lock();
-        if let Some(run) = board.run_mut(self.id) {
-            run.desk = Some(desk);
-            run.tools = Some(Arc::clone(&tools));
-        }
-        // They may have been narrowed since they were read.
-        board.narrow_runs(&self.bridge.settings.read().agent);
         tools
     }
 
@@ -209,7 +209,7 @@ impl Run {
             safeguards: self.safeguards.clone(),
             ..DeskRules::default()
         };
-        PermissionDesk::new(mode, PermissionDesk::TIME_OUT, rules, move |event| {
+        let desk = PermissionDesk::new(mode, PermissionDesk::TIME_OUT, rules, move |event| {
             let mut board = bridge.board.lock();
             match event {
                 PermissionEvent::Requested { asker, question } => {
@@ -239,7 +239,15 @@ impl Run {
                     }));
                 }
             }
-        })
+        });
+        let mut board = self.bridge.board.lock();
+        if let Some(run) = board.run_mut(self.id) {
+            run.desk = Some(desk.clone());
+        }
+        // They may have been narrowed since they were read.
+        board.narrow_runs(&self.bridge.settings.read().agent);
+        drop(board);
+        desk
     }
 
     fn teller(&self, model: String) -> Teller {
@@ -284,17 +292,20 @@ impl Teller {
 }
 
 impl EndOfRun {
+    /// As it is if nothing else is said: a panic passes through.
     fn new(run: &Run) -> Self {
         Self {
             bridge: Arc::clone(&run.bridge),
             id: run.id,
             session_id: run.session_id.clone(),
-            told: false,
+            ended: (RunEnd::Failed, Some("internal error".to_owned())),
         }
     }
+}
 
-    fn tell(&mut self, (reason, error): Ended) {
-        self.told = true;
+impl Conclude for EndOfRun {
+    fn conclude(&mut self) {
+        let (reason, error) = self.ended.clone();
         let mut board = self.bridge.board.lock();
         let Some(run) = board.end(self.id, reason, error.clone()) else { return };
         self.bridge.bus.push(&Event::Done(Done {
@@ -304,13 +315,5 @@ impl EndOfRun {
             reason,
             error,
         }));
-    }
-}
-
-impl Drop for EndOfRun {
-    fn drop(&mut self) {
-        if !self.told {
-            self.tell((RunEnd::Failed, Some("internal error".to_owned())));
-        }
     }
 }

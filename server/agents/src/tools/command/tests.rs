@@ -20,7 +20,10 @@ struct Fixture {
 
 impl Fixture {
     fn new() -> Self {
-        Self::with(CommandSettings { allowed: true, secrets: Vec::new() }, Arc::new(ApproveAll))
+        Self::with(
+            CommandSettings { allowed: true, ..CommandSettings::default() },
+            Arc::new(ApproveAll),
+        )
     }
 
     fn with(commands: CommandSettings, permissions: Arc<dyn PermissionHandler>) -> Self {
@@ -120,7 +123,7 @@ async fn commands_are_off_unless_allowed_and_approved() {
         (code.as_str(), message.as_str()),
         ("not_allowed", "commands are not allowed by the settings")
     );
-    let settings = CommandSettings { allowed: true, secrets: Vec::new() };
+    let settings = CommandSettings { allowed: true, ..CommandSettings::default() };
     let refused = Fixture::with(settings, Arc::new(DenyAll));
     let (code, _) = refused.call(json!({ "command": "touch x" })).await.expect_err("refused");
     assert_eq!(code, "denied");
@@ -130,6 +133,28 @@ async fn commands_are_off_unless_allowed_and_approved() {
         let (code, _) = fixture.call(json!({ "command": command })).await.expect_err("invalid");
         assert_eq!(code, "invalid_arguments");
     }
+}
+
+#[tokio::test]
+async fn an_approved_command_does_not_run_if_commands_were_forbidden_meanwhile() {
+    struct Forbid(CancellationToken);
+    #[async_trait]
+    impl PermissionHandler for Forbid {
+        async fn request(
+            &self,
+            _: &Asker,
+            _: PermissionRequest,
+        ) -> Result<(), crate::permission::Denied> {
+            self.0.cancel();
+            Ok(())
+        }
+    }
+    let settings = CommandSettings { allowed: true, ..CommandSettings::default() };
+    let forbid = Arc::new(Forbid(settings.forbidden.clone()));
+    let fixture = Fixture::with(settings, forbid);
+    let refused = fixture.call(json!({ "command": "touch made" })).await;
+    assert_eq!(refused.expect_err("refused").0, "not_allowed");
+    assert!(!fixture.folder.path().join("made").exists());
 }
 
 #[tokio::test]
@@ -147,7 +172,7 @@ async fn people_see_the_whole_command() {
         }
     }
     let asked = Arc::new(Asked(Mutex::default()));
-    let settings = CommandSettings { allowed: true, secrets: Vec::new() };
+    let settings = CommandSettings { allowed: true, ..CommandSettings::default() };
     let fixture = Fixture::with(settings, Arc::<Asked>::clone(&asked));
     let command = "echo one\necho \u{202e}two";
     let call = fixture.call(json!({ "command": command, "cwd": "sub" })).await;
@@ -249,7 +274,11 @@ async fn output_is_reported_as_it_comes() {
 #[tokio::test]
 async fn secrets_are_kept_from_commands() {
     // Setting a variable is unsafe, so one is taken that is there.
-    let settings = CommandSettings { allowed: true, secrets: vec!["CARGO_PKG_NAME".to_owned()] };
+    let settings = CommandSettings {
+        allowed: true,
+        secrets: vec!["CARGO_PKG_NAME".to_owned()],
+        ..CommandSettings::default()
+    };
     let fixture = Fixture::with(settings, Arc::new(ApproveAll));
     assert!(std::env::var_os("CARGO_PKG_NAME").is_some());
     let text = fixture.run("echo ${CARGO_PKG_NAME-none} ${CARGO_PKG_VERSION:+some}").await;

@@ -233,21 +233,24 @@ async fn simulated_models_obey_plain_sentences_as_agents() {
 #[tokio::test]
 async fn rights_are_taken_away_from_an_agent_at_work() {
     let mut fixture = Fixture::with(|settings| settings.agent.allow_commands = true);
+    let folder = fixture.folders[0].path().to_owned();
     let run = |command: &str| act(&json!({ "tool": "runCommand", "command": command }));
     let create = act(&json!({ "tool": "createFile", "path": "new.md", "content": "x" }));
-    let wait = run("while [ ! -e go ]; do sleep 0.01; done");
+    let wait = run("touch started; while [ ! -e go ]; do sleep 0.01; done");
     fixture.pursue(&[wait, run("touch done"), create, finish("")]).await;
-    fixture.told("runCommand").await;
+    let made = |name: &str| folder.join(name).exists();
+    while !made("started") {
+        tokio::task::yield_now().await;
+    }
     let mut settings = fixture.bridge.settings().as_ref().clone();
     settings.agent.allow_commands = false;
     settings.agent.require_approval = true;
     fixture.bridge.set_settings(settings);
-    fs::write(fixture.folders[0].path().join("go"), "").expect("file");
+    fs::write(folder.join("go"), "").expect("file");
     let request = fixture.approval_request().await;
     assert_eq!((&*request.action, &*request.path), ("createFile", "new.md"));
     fixture.bridge.decide(&request.approval_id.to_string(), false).expect("it waits");
     assert_eq!(ended(&fixture.end().await.1), (RunEnd::Done, None));
-    let made = |name: &str| fixture.folders[0].path().join(name).exists();
     assert!(made("go") && !made("done") && !made("new.md"));
     fixture.finish().await;
 }

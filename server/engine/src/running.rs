@@ -1,0 +1,163 @@
+//! What sessions, tasks and jobs have in common while they run: each can be told to stop, says when
+//! nothing of it runs any more, and is concluded even if a panic passes through its future.
+//!
+//! ```text
+//!   manager ── Handle::begin_stop ──▶ the future
+//!      ▲                                  │ ends, however it does
+//!      └── Handle::ended ◀── Ending ◀─────┘ Conclude::conclude
+//! ```
+
+use std::ops::{Deref, DerefMut};
+
+use tokio_util::sync::CancellationToken;
+
+/// Handle to something that runs. Clones are about the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Handle {
+    stop: CancellationToken,
+    ended: CancellationToken,
+}
+
+impl Handle {
+    /// Something that is about to run. It stops when `stop` is cancelled.
+    pub(crate) fn new(stop: CancellationToken) -> Self {
+        Self { stop, ended: CancellationToken::new() }
+    }
+
+    /// Cancelled when it should stop.
+    pub(crate) fn stopping(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    /// Tells it to stop, and returns at once.
+    pub(crate) fn begin_stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Returns when nothing of it runs and its end was told. Cancel safe.
+    pub(crate) async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+
+    /// Concludes `work` and reports the end when dropped. Its future must own it, declared before
+    /// everything that has to be gone by then.
+    pub(crate) fn ending<W: Conclude>(&self, work: W) -> Ending<W> {
+        Ending { work: Some(work), is_concluded: false, ended: self.ended.clone() }
+    }
+}
+
+/// Tells all of them to stop, then waits until all have ended.
+pub(crate) async fn stop_all(handles: Vec<Handle>) {
+    for handle in &handles {
+        handle.begin_stop();
+    }
+    for handle in handles {
+        handle.ended().await;
+    }
+}
+
+/// What has to be done when something ends.
+pub(crate) trait Conclude {
+    /// Called once.
+    fn conclude(&mut self);
+}
+
+/// Concludes its work when dropped, so that it is done even after a panic.
+pub(crate) struct Ending<W: Conclude> {
+    /// Taken only on drop.
+    work: Option<W>,
+    is_concluded: bool,
+    ended: CancellationToken,
+}
+
+impl<W: Conclude> Ending<W> {
+    /// Concludes the work now; what it holds is freed on drop.
+    pub(crate) fn conclude(&mut self) {
+        if !std::mem::replace(&mut self.is_concluded, true) {
+            (**self).conclude();
+        }
+    }
+}
+
+impl<W: Conclude> Deref for Ending<W> {
+    type Target = W;
+
+    fn deref(&self) -> &W {
+        self.work.as_ref().expect("only taken on drop")
+    }
+}
+
+impl<W: Conclude> DerefMut for Ending<W> {
+    fn deref_mut(&mut self) -> &mut W {
+        self.work.as_mut().expect("only taken on drop")
+    }
+}
+
+impl<W: Conclude> Drop for Ending<W> {
+    fn drop(&mut self) {
+        self.conclude();
+        // Before those who wait for the end take what it held.
+        self.work = None;
+        self.ended.cancel();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    /// Notes what happens to it.
+    struct Noted(Arc<Mutex<Vec<&'static str>>>);
+
+    impl Conclude for Noted {
+        fn conclude(&mut self) {
+            self.0.lock().push("concluded");
+        }
+    }
+
+    impl Drop for Noted {
+        fn drop(&mut self) {
+            self.0.lock().push("freed");
+        }
+    }
+
+    #[tokio::test]
+    async fn work_is_concluded_once_and_freed_before_its_end_is_known() {
+        for concludes_early in [false, true] {
+            let notes = Arc::new(Mutex::new(Vec::new()));
+            let handle = Handle::new(CancellationToken::new());
+            let mut ending = handle.ending(Noted(notes.clone()));
+            if concludes_early {
+                ending.conclude();
+                assert_eq!(*notes.lock(), ["concluded"]);
+            }
+            let future = tokio::spawn(async move {
+                let _ending = ending;
+                panic!("on purpose");
+            });
+            handle.ended().await;
+            assert_eq!(*notes.lock(), ["concluded", "freed"]);
+            assert!(future.await.is_err_and(|error| error.is_panic()));
+        }
+    }
+
+    #[tokio::test]
+    async fn all_are_told_to_stop_before_any_is_waited_for() {
+        let handles: Vec<_> = (0..3).map(|_| Handle::new(CancellationToken::new())).collect();
+        // The first ends only when the last was told.
+        let (first, last) = (handles[0].clone(), handles[2].clone());
+        let notes = Arc::new(Mutex::new(Vec::new()));
+        let endings: Vec<_> = handles.iter().map(|one| one.ending(Noted(notes.clone()))).collect();
+        let ends = tokio::spawn(async move {
+            last.stopping().cancelled().await;
+            drop(endings);
+        });
+        stop_all(handles).await;
+        first.ended().await;
+        ends.await.expect("no panic");
+    }
+}
