@@ -18,6 +18,7 @@ use super::JobError;
 use super::places::Places;
 use super::record::{Record, Report};
 use super::run::{EndOfJob, JobRun};
+use crate::running::stop_all;
 use crate::session::{SessionManager, StartError};
 use crate::task::TaskManager;
 
@@ -126,9 +127,10 @@ impl JobManager {
         let id = JobId::generate();
         let record = Arc::new(Record::new(id, job_name, self.lifecycle.token()));
         self.jobs.lock().add(record.clone(), &self.settings)?;
+        let handle = record.handle.clone();
         let report = Report { record, log: self.live.open(id) };
         let manager = Arc::downgrade(self);
-        let end = EndOfJob::new(report, move || finish(&manager, id));
+        let end = handle.ending(EndOfJob::new(report, move || finish(&manager, id)));
         let run = JobRun {
             name: job_name.to_owned(),
             working_directory: working_directory.to_owned(),
@@ -157,23 +159,18 @@ impl JobManager {
     /// Cancel safe: the job ends even if nobody waits.
     pub async fn stop(&self, id: JobId) -> Result<(), JobError> {
         let record = self.find(id)?;
-        record.stop.cancel();
-        record.ended.cancelled().await;
+        record.handle.begin_stop();
+        record.handle.ended().await;
         Ok(())
     }
 
     /// Ends all jobs.
     pub async fn stop_all(&self) {
-        let records: Vec<_> = {
+        let handles = {
             let jobs = self.jobs.lock();
-            jobs.records.values().map(|listed| listed.record.clone()).collect()
+            jobs.records.values().map(|listed| listed.record.handle.clone()).collect()
         };
-        for record in &records {
-            record.stop.cancel();
-        }
-        for record in records {
-            record.ended.cancelled().await;
-        }
+        stop_all(handles).await;
     }
 
     /// The jobs that run and those that ended not long ago, in the order of their start.

@@ -12,16 +12,15 @@ use wire::{
     JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, JobTask, TaskId, Usage, WorkStatus,
 };
 
+use crate::running::Handle;
+
 /// A run of a job. Its size is bounded by the job's, however often its loops go round.
 pub(super) struct Record {
     pub(super) id: JobId,
     name: String,
     start_time: String,
     state: Mutex<State>,
-    /// Cancelled when the job should stop.
-    pub(super) stop: CancellationToken,
-    /// Says that nothing of it runs and that its end was told.
-    pub(super) ended: CancellationToken,
+    pub(super) handle: Handle,
 }
 
 struct State {
@@ -46,8 +45,7 @@ impl Record {
                 usage: Usage::default(),
                 works: BTreeMap::new(),
             }),
-            stop,
-            ended: CancellationToken::new(),
+            handle: Handle::new(stop),
         }
     }
 

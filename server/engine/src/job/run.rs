@@ -14,6 +14,7 @@ use wire::{JobStatus, Usage};
 use super::places::{Place, PlaceQueue, Places};
 use super::plan::{Next, Plan, WorkStopped};
 use super::record::Report;
+use crate::running::{Conclude, Ending};
 use crate::task::{ManagedTask, RunningTask, TaskEnd, TaskManager};
 
 /// A run that is about to begin.
@@ -30,7 +31,7 @@ pub(super) struct JobRun {
 
 impl JobRun {
     /// Whatever runs is dropped before the end is told.
-    pub(super) async fn run(self, mut end: EndOfJob) {
+    pub(super) async fn run(self, mut end: Ending<EndOfJob>) {
         let mut errors = Vec::new();
         let work = &self.entry.jobs[&self.name].work;
         let status = match Plan::new(work) {
@@ -76,7 +77,7 @@ impl Execution<'_> {
     /// Does what the plan says until it is over, one way or the other. Tasks may still run then.
     async fn go(&mut self, mut plan: Plan) -> JobStatus {
         self.enqueue(plan.running());
-        let stop = self.report.record.stop.clone();
+        let stop = self.report.record.handle.stopping().clone();
         loop {
             tokio::select! {
                 biased;
@@ -186,7 +187,7 @@ impl Drop for OwnTask {
     }
 }
 
-/// What has to be done when a job ends. Done on drop, so that it is done even after a panic.
+/// What has to be done when a job ends.
 pub(super) struct EndOfJob {
     pub(super) report: Report,
     pub(super) status: JobStatus,
@@ -203,8 +204,8 @@ impl EndOfJob {
     }
 }
 
-impl Drop for EndOfJob {
-    fn drop(&mut self) {
+impl Conclude for EndOfJob {
+    fn conclude(&mut self) {
         for error in self.errors.drain(..) {
             self.report.error(error);
         }
@@ -212,7 +213,6 @@ impl Drop for EndOfJob {
         if let Some(finish) = self.finish.take() {
             finish();
         }
-        self.report.record.ended.cancel();
     }
 }
 
@@ -234,13 +234,14 @@ mod tests {
         let finished = Arc::new(AtomicBool::new(false));
         let noted = finished.clone();
         let end = EndOfJob::new(report, move || noted.store(true, Ordering::Relaxed));
+        let end = record.handle.ending(end);
         let job = tokio::spawn(async move {
             end.report.work_started(3, TaskId::generate());
             panic!("on purpose");
         });
         assert!(job.await.is_err_and(|error| error.is_panic()));
 
-        record.ended.cancelled().await;
+        record.handle.ended().await;
         assert!(finished.load(Ordering::Relaxed));
         let status = record.status();
         assert_eq!(status.status, JobStatus::Failed);

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::queue::{Queue, QueuedPrompt};
 use super::stream::Stream;
 use super::{TurnEnd, TurnOutcome};
+use crate::running::{Conclude, Ending};
 
 /// How long an agent may take to notice an abort, and to free itself. Then it is dropped.
 const GRACE: Duration = Duration::from_secs(2);
@@ -25,11 +26,10 @@ pub(super) struct Conversation {
     // Dropped before `end` says that everything has happened.
     pub(super) agent: Box<dyn AgentSession>,
     pub(super) extensions: Arc<SessionExtensions>,
-    pub(super) end: EndOfSession,
+    pub(super) end: Ending<EndOfSession>,
 }
 
-/// What has to be done when a session ends. Done on drop, so that it is done even if the agent
-/// panics.
+/// What has to be done when a session ends.
 pub(super) struct EndOfSession {
     pub(super) stream: Arc<Stream>,
     pub(super) queue: Arc<Queue>,
@@ -38,12 +38,10 @@ pub(super) struct EndOfSession {
     pub(super) stop: CancellationToken,
     /// Why the session ends, unless it was stopped.
     pub(super) crash: Option<String>,
-    /// Takes the session off the list; `None` once it has.
+    /// Takes the session off the list; `None` once it is off.
     pub(super) remove: Option<Box<dyn FnOnce() + Send + Sync>>,
     /// Counts among the open sessions until the agent is freed.
-    pub(super) place: Option<OwnedSemaphorePermit>,
-    /// Says that all of this has happened.
-    pub(super) ended: CancellationToken,
+    pub(super) _place: OwnedSemaphorePermit,
 }
 
 impl Conversation {
@@ -151,7 +149,7 @@ impl Conversation {
     }
 }
 
-impl EndOfSession {
+impl Conclude for EndOfSession {
     fn conclude(&mut self) {
         let Some(remove) = self.remove.take() else {
             return;
@@ -173,14 +171,5 @@ impl EndOfSession {
         };
         self.queue.end(&ended);
         self.stream.close();
-    }
-}
-
-impl Drop for EndOfSession {
-    fn drop(&mut self) {
-        self.conclude();
-        // Before those who wait for the end start another session.
-        self.place = None;
-        self.ended.cancel();
     }
 }

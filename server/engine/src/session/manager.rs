@@ -18,7 +18,6 @@ use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 use wire::{
     Extensions, Models, PermissionDecision, PermissionId, PermissionMode, SessionId,
     SessionResponse,
@@ -30,6 +29,7 @@ use super::queue::{Author, PendingTurn, Queue};
 use super::rights::SessionRights;
 use super::stream::Stream;
 use super::{SessionError, SessionSummary, StartError};
+use crate::running::{Handle, stop_all};
 
 /// The limits of sessions.
 #[derive(Clone, Debug)]
@@ -95,8 +95,7 @@ struct Session {
     queue: Arc<Queue>,
     desk: PermissionDesk,
     extensions: Arc<SessionExtensions>,
-    stop: CancellationToken,
-    ended: CancellationToken,
+    handle: Handle,
 }
 
 impl SessionManager {
@@ -224,8 +223,7 @@ impl SessionManager {
             queue,
             desk,
             extensions,
-            stop,
-            ended: CancellationToken::new(),
+            handle: Handle::new(stop),
         };
         self.live.add(id, log);
         self.sessions.lock().insert(id, session.clone());
@@ -233,16 +231,15 @@ impl SessionManager {
         let conversation = Conversation {
             agent,
             extensions: session.extensions,
-            end: EndOfSession {
+            end: session.handle.ending(EndOfSession {
                 stream,
                 queue: session.queue,
                 desk: session.desk,
-                stop: session.stop,
+                stop: session.handle.stopping().clone(),
                 crash: None,
                 remove: Some(Box::new(move || remove(&manager, id))),
-                place: Some(place),
-                ended: session.ended,
-            },
+                _place: place,
+            }),
         };
         self.lifecycle.spawn(conversation.run());
         tracing::info!(session = %id, model = model_id, "session started");
@@ -345,9 +342,9 @@ impl SessionManager {
                 let mode = session.desk.mode().stricter(now.permissions);
                 session.desk.set_mode(mode);
             }
-            if before.allow_commands && !now.allow_commands {
-                session.extensions.forbid_commands();
-            }
+        }
+        if !now.allow_commands {
+            self.settings.commands.forbidden.cancel();
         }
     }
 
@@ -403,16 +400,16 @@ impl SessionManager {
     ///
     /// Cancel safe: the session ends even if nobody waits.
     pub async fn stop(&self, id: SessionId) -> Result<(), SessionError> {
-        self.begin_stop(id)?.cancelled().await;
+        self.begin_stop(id)?.ended().await;
         Ok(())
     }
 
-    /// Ends a session, and returns what is cancelled when its agent is freed.
-    pub fn begin_stop(&self, id: SessionId) -> Result<CancellationToken, SessionError> {
+    /// Ends a session. The handle tells when its agent is freed.
+    pub(crate) fn begin_stop(&self, id: SessionId) -> Result<Handle, SessionError> {
         let session = self.sessions.lock().remove(&id);
         let session = session.ok_or(SessionError::SessionNotFound)?;
         session.begin_stop();
-        Ok(session.ended)
+        Ok(session.handle)
     }
 
     /// Ends all sessions, then the providers' clients.
@@ -422,11 +419,9 @@ impl SessionManager {
             sessions.drain().map(|(_, session)| session).collect()
         };
         for session in &sessions {
-            session.begin_stop();
+            session.queue.close();
         }
-        for session in sessions {
-            session.ended.cancelled().await;
-        }
+        stop_all(sessions.into_iter().map(|session| session.handle).collect()).await;
         self.catalog.close().await;
     }
 
@@ -480,7 +475,7 @@ impl SessionManager {
 impl Session {
     fn begin_stop(&self) {
         self.queue.close();
-        self.stop.cancel();
+        self.handle.begin_stop();
     }
 }
 

@@ -9,13 +9,13 @@ use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
 use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
 use wire::entry::{DRIVING, Entry, Model};
 use wire::{SessionId, TaskId, TaskResponse, Usage};
 
 use super::flow::{self, Mode, Plan};
 use super::run::{EndOfTask, SessionPort, Sessions};
 use super::{TaskEnd, TaskError};
+use crate::running::{Ending, Handle, stop_all};
 use crate::session::SessionManager;
 
 /// Starts, finds and stops tasks.
@@ -30,8 +30,7 @@ pub struct TaskManager {
 #[derive(Clone)]
 struct Run {
     borrowing: bool,
-    stop: CancellationToken,
-    ended: CancellationToken,
+    handle: Handle,
 }
 
 /// What a job needs to say to have a task run.
@@ -57,7 +56,7 @@ pub struct RunningTask {
     /// Names the run.
     pub id: TaskId,
     outcome: oneshot::Receiver<TaskEnd>,
-    stop: CancellationToken,
+    handle: Handle,
     usage: Arc<Mutex<Usage>>,
 }
 
@@ -74,7 +73,7 @@ impl RunningTask {
 
     /// Tells it to end. It takes its time to close its sessions: wait for the outcome.
     pub fn begin_stop(&self) {
-        self.stop.cancel();
+        self.handle.begin_stop();
     }
 }
 
@@ -134,27 +133,25 @@ impl TaskManager {
         let (sender, outcome) = oneshot::channel();
         let run = Run {
             borrowing: matches!(sessions, Sessions::Borrowed(_)),
-            stop: self.lifecycle.token(),
-            ended: CancellationToken::new(),
+            handle: Handle::new(self.lifecycle.token()),
         };
         self.runs.lock().insert(id, run.clone());
         tracing::info!(task = %id, name = start.name, borrowing = run.borrowing, "task started");
-        let end = EndOfTask {
+        let end = run.handle.ending(EndOfTask {
             log: log.clone(),
             outcome: Some(sender),
-            ended: run.ended,
             end: TaskEnd::Crashed("internal error".to_owned()),
-        };
+        });
         let usage = Arc::<Mutex<Usage>>::default();
         let port = SessionPort {
             manager: self.sessions.clone(),
             sessions,
             log,
-            stop: run.stop.clone(),
+            stop: run.handle.stopping().clone(),
             usage: usage.clone(),
         };
         self.lifecycle.spawn(start.run(run.borrowing, end, port));
-        RunningTask { id, outcome, stop: run.stop, usage }
+        RunningTask { id, outcome, handle: run.handle, usage }
     }
 
     /// Ends a task and waits until its sessions are closed. One that has ended already stays as it
@@ -164,20 +161,15 @@ impl TaskManager {
         if run.borrowing {
             return Err(TaskError::TaskCannotClose);
         }
-        run.stop.cancel();
-        run.ended.cancelled().await;
+        run.handle.begin_stop();
+        run.handle.ended().await;
         Ok(())
     }
 
     /// Ends all tasks, those in borrowed sessions included.
     pub async fn stop_all(&self) {
-        let runs: Vec<_> = self.runs.lock().values().cloned().collect();
-        for run in &runs {
-            run.stop.cancel();
-        }
-        for run in runs {
-            run.ended.cancelled().await;
-        }
+        let handles = self.runs.lock().values().map(|run| run.handle.clone()).collect();
+        stop_all(handles).await;
     }
 
     /// Waits for something new for a reader of a task. Cancel safe.
@@ -210,7 +202,7 @@ struct Start {
 
 impl Start {
     /// The port comes last, because it must be dropped before the end is told.
-    async fn run(self, borrowing: bool, mut end: EndOfTask, mut port: SessionPort) {
+    async fn run(self, borrowing: bool, mut end: Ending<EndOfTask>, mut port: SessionPort) {
         let task = &self.entry.tasks[&self.name];
         let plan = Plan {
             task,

@@ -11,6 +11,7 @@ use wire::{SessionId, TaskResponse, Usage};
 
 use super::decision::Decision;
 use super::flow::{Broken, Port, Role, TaskEnd};
+use crate::running::Conclude;
 use crate::session::{CalledTool, PendingTurn, SessionManager, TurnEnd, TurnOutcome};
 
 /// Where a run's prompts go.
@@ -111,18 +112,16 @@ impl Drop for SessionPort {
     }
 }
 
-/// What has to be done when a run ends. Done on drop, so that it is done even after a panic.
+/// What has to be done when a run ends.
 pub(super) struct EndOfTask {
     pub(super) log: Arc<LiveLog<TaskResponse>>,
     /// For who started it.
     pub(super) outcome: Option<oneshot::Sender<TaskEnd>>,
-    /// Says that all of this has happened.
-    pub(super) ended: CancellationToken,
     pub(super) end: TaskEnd,
 }
 
-impl Drop for EndOfTask {
-    fn drop(&mut self) {
+impl Conclude for EndOfTask {
+    fn conclude(&mut self) {
         if let TaskEnd::Crashed(message) = &self.end {
             self.log.push(&TaskResponse::Error { message: message.clone() });
         }
@@ -135,6 +134,5 @@ impl Drop for EndOfTask {
             // Nobody waits for a task in a borrowed session.
             let _ = outcome.send(self.end.clone());
         }
-        self.ended.cancel();
     }
 }
