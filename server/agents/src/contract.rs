@@ -18,7 +18,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use wire::{ExtensionInfo, LogLevel, ModelInfo, ToolError, ToolResult, Usage};
+use wire::{ExtensionSource, ExtensionState, ModelInfo, ToolError, ToolResult, Usage};
 
 use crate::permission::{DenyAll, PermissionHandler};
 use crate::tool::{ToolCall, ToolOutput, ToolSet};
@@ -29,9 +29,9 @@ pub trait AgentBackend: Send + Sync + 'static {
     /// A short name, for lists and logs.
     fn provider(&self) -> &str;
 
-    /// Whether its agents can work on a folder by tools of the provider's own.
-    fn has_own_tools(&self) -> bool {
-        false
+    /// What its agents can do beyond answering prompts.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
     }
 
     /// The models that sessions can be started with now.
@@ -62,6 +62,38 @@ pub trait AgentSession: Send + Sync + 'static {
     async fn stop(&self);
 }
 
+/// What the agents of a backend can do beyond answering prompts. The engine decides by this, never
+/// by a backend's name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    /// They bring tools for working on a folder, so they are not given the portal's.
+    pub own_tools: bool,
+    /// They find and run extensions themselves, and report them by [`AgentEvent::Extensions`].
+    /// For all others the portal is the host.
+    pub extensions: bool,
+}
+
+/// The extensions that an agent with [`Capabilities::extensions`] may run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AllowedExtensions {
+    /// The folder is not trusted, or the agent runs none.
+    #[default]
+    None,
+    /// All that the agent finds.
+    All,
+}
+
+/// An extension that an agent runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentExtension {
+    /// The name of its folder.
+    pub name: String,
+    /// Where the agent found it.
+    pub source: ExtensionSource,
+    /// Its state at the time of the report.
+    pub state: ExtensionState,
+}
+
 /// What a conversation is started with.
 #[derive(Clone)]
 pub struct AgentSettings {
@@ -76,8 +108,8 @@ pub struct AgentSettings {
     /// Who is asked before one of the provider's own tools acts. Tools of the set ask by
     /// themselves.
     pub permissions: Arc<dyn PermissionHandler>,
-    /// Whether a provider that runs extensions by itself may do so: the folder is trusted.
-    pub extensions: bool,
+    /// Which extensions the agent may run itself.
+    pub extensions: AllowedExtensions,
     /// Where everything that happens goes.
     pub events: AgentEvents,
 }
@@ -95,7 +127,7 @@ impl AgentSettings {
             tools: Arc::default(),
             own_tools: false,
             permissions: Arc::new(DenyAll),
-            extensions: false,
+            extensions: AllowedExtensions::None,
             events,
         }
     }
@@ -206,19 +238,8 @@ pub enum AgentEvent {
         /// How much.
         usage: Usage,
     },
-    /// An extension that the provider runs by itself has something to say.
-    ExtensionLog {
-        /// Which one.
-        extension: String,
-        /// How serious it is.
-        level: LogLevel,
-        /// What it says.
-        message: String,
-        /// Of no interest later on.
-        ephemeral: bool,
-    },
-    /// How all extensions stand that the provider runs by itself.
-    ExtensionStates(Vec<ExtensionInfo>),
+    /// All extensions that the agent runs. Replaces the list reported before.
+    Extensions(Vec<AgentExtension>),
     /// Something went wrong; the conversation goes on.
     Error {
         /// What.

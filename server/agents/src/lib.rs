@@ -25,7 +25,8 @@ pub mod tools;
 
 pub use catalog::{Catalog, Found};
 pub use contract::{
-    AgentBackend, AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings, TextKind,
+    AgentBackend, AgentError, AgentEvent, AgentEvents, AgentExtension, AgentSession, AgentSettings,
+    AllowedExtensions, Capabilities, TextKind,
 };
 pub use tool::{
     Consent, DuplicateTool, Tool, ToolCall, ToolHandler, ToolHooks, ToolOutput, ToolSet,

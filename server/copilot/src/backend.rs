@@ -25,7 +25,7 @@ mod turn;
 use std::fmt;
 use std::sync::Arc;
 
-use agents::{AgentBackend, AgentError, AgentSession, AgentSettings};
+use agents::{AgentBackend, AgentError, AgentSession, AgentSettings, Capabilities};
 use async_trait::async_trait;
 use wire::ModelInfo;
 
@@ -76,8 +76,8 @@ impl AgentBackend for Copilot {
         PROVIDER
     }
 
-    fn has_own_tools(&self) -> bool {
-        true
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { own_tools: true, extensions: true }
     }
 
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {

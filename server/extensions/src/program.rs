@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use agents::AgentExtension;
 use futures_util::FutureExt;
 use futures_util::future::FusedFuture;
 use parking_lot::Mutex;
@@ -205,6 +206,21 @@ impl Found {
             hooks: false,
             log: Vec::new(),
         }
+    }
+}
+
+/// An extension that the session's agent runs.
+pub(super) fn reported_info(extension: &AgentExtension) -> ExtensionInfo {
+    ExtensionInfo {
+        name: extension.name.clone(),
+        source: extension.source,
+        // Agents do not report paths. The list takes it from what is found on disk.
+        path: String::new(),
+        state: extension.state,
+        reason: None,
+        tools: Vec::new(),
+        hooks: false,
+        log: Vec::new(),
     }
 }
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use agents::ToolSet;
 use agents::guarded::Guarded;
 use agents::permission::PermissionHandler;
+use agents::{AgentExtension, ToolSet};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -18,7 +18,7 @@ use super::events::Events;
 use super::hooks::Hooks;
 use super::peer::{INVALID_PARAMS, Refusal, UNKNOWN_METHOD};
 use super::process::{Launch, Process};
-use super::program::{Joining, Program};
+use super::program::{Joining, Program, reported_info};
 use super::{ExtensionHost, manage};
 
 /// The version of the protocol between extensions and their host.
@@ -215,9 +215,9 @@ impl SessionExtensions {
         self.parts.agent_runs_them && known.name == found.name && known.source == found.source
     }
 
-    /// How the extensions stand that the agent runs by itself.
-    pub fn set_reported(&self, extensions: Vec<ExtensionInfo>) {
-        self.state.lock().others = extensions;
+    /// Replaces the list of extensions that the agent runs itself.
+    pub fn set_reported(&self, reported: &[AgentExtension]) {
+        self.state.lock().others = reported.iter().map(reported_info).collect();
     }
 
     /// Tells extensions what happens in the session.

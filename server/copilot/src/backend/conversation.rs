@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agents::{AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings};
+use agents::{AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings, AllowedExtensions};
 use async_trait::async_trait;
 use futures_util::future::{Fuse, FutureExt};
 use github_copilot_sdk::SessionConfig;
@@ -66,7 +66,7 @@ impl Conversation {
         config.include_sub_agent_streaming_events = Some(false);
         config.event_buffer_capacity = Some(EVENT_BUFFER);
         // They are started by the CLI itself, which asks once whether it may.
-        config.request_extensions = Some(settings.extensions);
+        config.request_extensions = Some(settings.extensions == AllowedExtensions::All);
         config.permission_handler = Some(Arc::new(Asker {
             handler: settings.permissions,
             extensions: settings.extensions,

@@ -5,10 +5,10 @@
 
 use std::collections::HashMap;
 
-use agents::{AgentEvent, TextKind};
+use agents::{AgentEvent, AgentExtension, TextKind};
 use github_copilot_sdk::types::SessionEvent;
 use serde_json::Value;
-use wire::{ExtensionInfo, ExtensionSource, ExtensionState, ToolError, ToolResult, Usage};
+use wire::{ExtensionSource, ExtensionState, ToolError, ToolResult, Usage};
 
 /// Agents below the first one whose calls can be told apart.
 const MOST_AGENTS: usize = 1000;
@@ -292,30 +292,25 @@ fn failure(data: &Value) -> String {
     }
 }
 
-/// How the extensions stand that the CLI runs.
+/// Reports the extensions that the CLI runs.
 fn emit_extensions(data: &Value, emit: &mut dyn FnMut(AgentEvent)) {
     let extensions = data.get("extensions").and_then(Value::as_array).into_iter().flatten();
     let states = extensions.filter_map(|extension| {
-        Some(ExtensionInfo {
+        Some(AgentExtension {
             name: text(extension, "name")?.to_owned(),
             source: match text(extension, "source") {
                 Some("project") => ExtensionSource::Project,
                 _ => ExtensionSource::User,
             },
-            path: String::new(),
             state: match text(extension, "status") {
                 Some("running") => ExtensionState::Running,
                 Some("starting") => ExtensionState::Starting,
                 Some("failed") => ExtensionState::Failed,
                 _ => ExtensionState::Stopped,
             },
-            reason: None,
-            tools: Vec::new(),
-            hooks: false,
-            log: Vec::new(),
         })
     });
-    emit(AgentEvent::ExtensionStates(states.collect()));
+    emit(AgentEvent::Extensions(states.collect()));
 }
 
 fn emit_usage(data: &Value, emit: &mut dyn FnMut(AgentEvent)) {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agents::AllowedExtensions;
 use agents::permission::{self, PermissionHandler};
 use agents::tools::{cut_at, preview, show_path};
 use async_trait::async_trait;
@@ -20,8 +21,8 @@ const LONGEST_TITLE: usize = 80;
 /// Asks the portal's handler for the CLI.
 pub(super) struct Asker {
     pub(super) handler: Arc<dyn PermissionHandler>,
-    /// Whether extensions are trusted in the folder. It has been decided before.
-    pub(super) extensions: bool,
+    /// Decided before the session started.
+    pub(super) extensions: AllowedExtensions,
     pub(super) working_directory: std::path::PathBuf,
     pub(super) turns: Arc<Turns>,
 }
@@ -35,10 +36,11 @@ impl SdkHandler for Asker {
         data: PermissionRequestData,
     ) -> PermissionResult {
         if is_about_extensions(&data) {
-            return if self.extensions {
-                PermissionResult::approve_once()
-            } else {
-                PermissionResult::reject("extensions are not trusted in this folder".to_owned())
+            return match self.extensions {
+                AllowedExtensions::All => PermissionResult::approve_once(),
+                AllowedExtensions::None => {
+                    PermissionResult::reject("extensions are not trusted in this folder".to_owned())
+                }
             };
         }
         let request = question(&data, &self.working_directory);

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use agents::AllowedExtensions;
 use agents::permission::ApproveAll;
 use serde_json::json;
 use wire::ExtensionState;
@@ -25,14 +26,14 @@ await joinSession({
 "#;
 
 /// A conversation in a folder that has an extension.
-async fn talk(bench: &Bench, trusted: bool) -> Talk {
+async fn talk(bench: &Bench, allowed: AllowedExtensions) -> Talk {
     let folder = bench.folder.path().join(".github/extensions/weather");
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join("extension.mjs"), WEATHER).expect("an extension");
     push_call(bench, "weather", &json!({}));
     let talk = bench.talk_with(|settings| {
         settings.own_tools = true;
-        settings.extensions = trusted;
+        settings.extensions = allowed;
         settings.permissions = Arc::new(ApproveAll);
     });
     talk.await
@@ -41,11 +42,11 @@ async fn talk(bench: &Bench, trusted: bool) -> Talk {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_extension_of_a_trusted_folder_adds_its_tool() {
     let bench = Bench::new().await;
-    let talk = talk(&bench, true).await;
+    let talk = talk(&bench, AllowedExtensions::All).await;
     talk.ask("how is the weather?").await.expect("a turn");
     assert_eq!(result_of_call(&bench), "rain");
     talk.wait_for("running extension", |event| {
-        matches!(event, AgentEvent::ExtensionStates(states) if states.iter().any(|one|
+        matches!(event, AgentEvent::Extensions(list) if list.iter().any(|one|
             one.name == "weather" && one.state == ExtensionState::Running))
     })
     .await;
@@ -55,7 +56,7 @@ async fn an_extension_of_a_trusted_folder_adds_its_tool() {
 #[tokio::test(flavor = "multi_thread")]
 async fn in_other_folders_none_is_started() {
     let bench = Bench::new().await;
-    let talk = talk(&bench, false).await;
+    let talk = talk(&bench, AllowedExtensions::None).await;
     talk.ask("how is the weather?").await.expect("a turn");
     assert_ne!(result_of_call(&bench), "rain");
     let offered = bench.provider.chats()[0]["tools"].to_string();

@@ -166,7 +166,7 @@ fn word(event: &AgentEvent) -> String {
         AgentEvent::ToolEnd { outcome: Ok(_), .. } => "-tool".to_owned(),
         AgentEvent::ToolEnd { outcome: Err(_), .. } => "!tool".to_owned(),
         AgentEvent::Usage { .. } => "usage".to_owned(),
-        AgentEvent::ExtensionLog { .. } | AgentEvent::ExtensionStates(_) => "extension".to_owned(),
+        AgentEvent::Extensions(_) => "extension".to_owned(),
         AgentEvent::Error { .. } => "error".to_owned(),
         AgentEvent::Crashed { .. } => "crashed".to_owned(),
     }

@@ -9,7 +9,7 @@ use agents::permission::{
     DeskRules, PermissionDesk, PermissionHandler, Safeguards, SessionPermissions,
 };
 use agents::tools::{CommandSettings, Workspace, WorkspaceSettings, session_tools};
-use agents::{AgentEvents, AgentSettings, Catalog, ToolSet};
+use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, ToolSet};
 use extensions::{
     ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
 };
@@ -81,8 +81,6 @@ pub struct SessionManager {
     live: Arc<LiveRegistry<SessionId, SessionResponse>>,
     sessions: Mutex<HashMap<SessionId, Session>>,
     places: Arc<Semaphore>,
-    /// For agents that have tools for a folder of their own; the same in all of their sessions.
-    job_tools: Arc<ToolSet>,
     extensions: Arc<ExtensionHost>,
     /// Less than the settings say, if they were narrowed since.
     rights: Mutex<SessionRights>,
@@ -116,7 +114,6 @@ impl SessionManager {
                 allow_commands: settings.commands.allowed,
             }),
             extensions: ExtensionHost::new(settings.extensions.clone(), lifecycle.clone()),
-            job_tools: Arc::new(ToolSet::with_job_tools()),
             catalog,
             settings,
             lifecycle,
@@ -161,16 +158,21 @@ impl SessionManager {
         let log = self.live.prepare();
         let stream = Arc::new(Stream::new(log.clone()));
         let questions = stream.clone();
-        let agent_runs_them = found.backend.has_own_tools();
+        let capabilities = found.backend.capabilities();
         let (folder, extensions) = (working_directory.clone(), self.extensions.clone());
         let resolved = tokio::task::spawn_blocking(move || {
             let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
             let root = trusted_folder(&folder);
-            let trusts_all = agent_runs_them && extensions.trusts_all(&root);
-            (real, root, trusts_all)
+            let allowed = if capabilities.extensions && extensions.trusts_all(&root) {
+                AllowedExtensions::All
+            } else {
+                AllowedExtensions::None
+            };
+            (real, root, allowed)
         });
-        let here = || (working_directory.clone(), working_directory.clone(), false);
-        let (real, root, trusts_all) = resolved.await.unwrap_or_else(|_| here());
+        let (real, root, allowed_extensions) = resolved.await.unwrap_or_else(|_| {
+            (working_directory.clone(), working_directory.clone(), AllowedExtensions::None)
+        });
         let rules = DeskRules {
             folder: real,
             safeguards: self.settings.safeguards.clone(),
@@ -180,8 +182,9 @@ impl SessionManager {
         let desk = PermissionDesk::new(permissions.mode, time_out, rules, move |event| {
             questions.permission(event);
         });
-        let tools = if agent_runs_them {
-            self.job_tools.clone()
+        let tools = if capabilities.own_tools {
+            // A set of its own: the portal may add the tools of extensions.
+            Arc::new(ToolSet::with_job_tools())
         } else {
             self.workspace_tools(&working_directory, &desk).await?
         };
@@ -195,7 +198,7 @@ impl SessionManager {
                 tools: tools.clone(),
                 own_tools: true,
                 permissions: permissions.clone(),
-                extensions: trusts_all,
+                extensions: allowed_extensions,
                 events: AgentEvents::new(move |event| reports.report(event)),
             })
             .await
@@ -213,7 +216,7 @@ impl SessionManager {
             permissions,
             guarded: self.settings.safeguards.guarded.clone(),
             port: Box::new(Port { stream: stream.clone(), queue: queue.clone() }),
-            agent_runs_them,
+            agent_runs_them: capabilities.extensions,
         };
         let extensions = SessionExtensions::new(self.extensions.clone(), parts);
         stream.tell(&extensions);

@@ -211,12 +211,9 @@ impl Stream {
                 state.usage += usage;
                 self.log.push(&SessionResponse::Usage { model, usage });
             }
-            AgentEvent::ExtensionLog { extension, level, message, ephemeral } => {
-                self.extension_log(&extension, level, message, ephemeral);
-            }
-            AgentEvent::ExtensionStates(states) => {
+            AgentEvent::Extensions(reported) => {
                 if let Some(extensions) = self.log.extensions() {
-                    extensions.set_reported(states);
+                    extensions.set_reported(&reported);
                 }
             }
             AgentEvent::Error { message } => {

@@ -39,9 +39,8 @@ fn short(event: &AgentEvent) -> String {
             format!("!{call_id}:{}", error.message)
         }
         AgentEvent::Usage { model, usage } => format!("{model}:{}", usage.input_tokens),
-        AgentEvent::ExtensionLog { extension, message, .. } => format!("{extension}:{message}"),
-        AgentEvent::ExtensionStates(states) => {
-            let states = states.iter().map(|info| format!("{}={}", info.name, info.state));
+        AgentEvent::Extensions(extensions) => {
+            let states = extensions.iter().map(|one| format!("{}={}", one.name, one.state));
             states.collect::<Vec<_>>().join(",")
         }
         AgentEvent::Error { message } => format!("error:{message}"),
