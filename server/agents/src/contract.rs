@@ -6,6 +6,7 @@
 //!
 //! ```text
 //!   session ──start_session──▶ AgentBackend (one per provider, shared client)
+//!      │      resume_session        │
 //!      │                            │
 //!      ├──run_turn / stop────▶ AgentSession ──▶ model
 //!      ◀──AgentEvents─────────────┘  └──────▶ ToolSet::call
@@ -20,6 +21,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use wire::{ExtensionSource, ExtensionState, ModelInfo, ToolError, ToolResult, Usage};
 
+use crate::facts::Fact;
 use crate::permission::{DenyAll, PermissionHandler};
 use crate::tool::{ToolCall, ToolOutput, ToolSet};
 
@@ -45,6 +47,19 @@ pub trait AgentBackend: Send + Sync + 'static {
         settings: AgentSettings,
     ) -> Result<Box<dyn AgentSession>, AgentError>;
 
+    /// Continues a conversation that was stopped or cut off: the model knows what was said in it,
+    /// and ids of turns, texts and calls do not repeat. Settings are not remembered, but given anew.
+    ///
+    /// Cancel safe: dropped before it returns, nothing is left running.
+    async fn resume_session(
+        &self,
+        _past: PastConversation,
+        _settings: AgentSettings,
+    ) -> Result<Box<dyn AgentSession>, ResumeError> {
+        let reason = format!("conversations with {} can't be resumed", self.provider());
+        Err(ResumeError::Refused(reason))
+    }
+
     /// Closes the shared client. All sessions have been stopped before.
     async fn close(&self);
 }
@@ -52,6 +67,12 @@ pub trait AgentBackend: Send + Sync + 'static {
 /// One conversation. Calls of [`Self::run_turn`] never overlap.
 #[async_trait]
 pub trait AgentSession: Send + Sync + 'static {
+    /// By what the backend finds the conversation again. `None` if its facts are enough, or if it
+    /// can't be resumed.
+    fn handle(&self) -> Option<SessionHandle> {
+        None
+    }
+
     /// Sends a prompt and returns when it is dealt with.
     ///
     /// Returns soon after `abort` is cancelled, with `Ok`; blocks that are open then are closed by
@@ -68,6 +89,8 @@ pub trait AgentSession: Send + Sync + 'static {
 pub struct Capabilities {
     /// They bring tools for working on a folder, so they are not given the portal's.
     pub own_tools: bool,
+    /// Their conversations can be resumed.
+    pub resume: bool,
     /// They find and run extensions themselves, and report them by [`AgentEvent::Extensions`].
     /// For all others the portal is the host.
     pub extensions: bool,
@@ -143,6 +166,42 @@ impl fmt::Debug for AgentSettings {
             .field("extensions", &self.extensions)
             .finish_non_exhaustive()
     }
+}
+
+/// A backend's own name for a conversation that it keeps. Means nothing to anybody else.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SessionHandle(String);
+
+impl SessionHandle {
+    /// The handle that a backend gave, from wherever it was kept.
+    pub fn new(handle: impl Into<String>) -> Self {
+        Self(handle.into())
+    }
+
+    /// The text to keep.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A conversation that is to be continued.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PastConversation {
+    /// Its handle, if it had one.
+    pub handle: Option<SessionHandle>,
+    /// Everything that was said in it, in order.
+    pub facts: Vec<Fact>,
+}
+
+/// Why a conversation was not resumed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResumeError {
+    /// The backend can't continue it, now or later. Its handle is of no use any more.
+    #[error("{0}")]
+    Refused(String),
+    /// The backend can't be used at present. Trying again later may help.
+    #[error(transparent)]
+    Agent(#[from] AgentError),
 }
 
 /// Why an agent did not do what it was asked.

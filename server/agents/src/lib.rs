@@ -2,10 +2,10 @@
 //! allows them to act.
 //!
 //! ```text
-//!   contract ─► tool ─► permission ─► guarded ─► names
-//!      ▲         ▲          ▲            ▲
-//!   openai ──────┤        tools ─────────┘
-//!   simulated ───┘   (the tools for a folder)
+//!   facts ◄─ contract ─► tool ─► permission ─► guarded ─► names
+//!      ▲        ▲         ▲          ▲            ▲
+//!      ├──── openai ──────┤        tools ─────────┘
+//!      └──── simulated ───┘   (the tools for a folder)
 //! ```
 //!
 //! A new agent is a folder here, or a crate of its own if it brings a large dependency, and one line
@@ -13,6 +13,7 @@
 
 mod catalog;
 mod contract;
+mod facts;
 mod names;
 mod tool;
 
@@ -26,8 +27,9 @@ pub mod tools;
 pub use catalog::{Catalog, Found};
 pub use contract::{
     AgentBackend, AgentError, AgentEvent, AgentEvents, AgentExtension, AgentSession, AgentSettings,
-    AllowedExtensions, Capabilities, TextKind,
+    AllowedExtensions, Capabilities, PastConversation, ResumeError, SessionHandle, TextKind,
 };
+pub use facts::Fact;
 pub use tool::{
     Consent, DuplicateTool, Tool, ToolCall, ToolHandler, ToolHooks, ToolOutput, ToolSet,
 };

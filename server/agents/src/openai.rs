@@ -32,7 +32,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use wire::ModelInfo;
 
-use crate::contract::{AgentBackend, AgentError, AgentSession, AgentSettings};
+use crate::contract::{
+    AgentBackend, AgentError, AgentSession, AgentSettings, Capabilities, PastConversation,
+    ResumeError,
+};
+use crate::facts::Fact;
 use crate::provider::{KeySource, ProviderModel};
 use client::Client;
 use conversation::Conversation;
@@ -60,6 +64,19 @@ impl OpenAi {
         AgentError::Unavailable(self.client.describe(failure))
     }
 
+    async fn open(
+        &self,
+        settings: AgentSettings,
+        facts: &[Fact],
+    ) -> Result<Box<dyn AgentSession>, AgentError> {
+        let models = self.models.get().await.map_err(|failure| self.unavailable(&failure))?;
+        let model = models.iter().find(|model| model.id == settings.model).cloned();
+        let model = model.ok_or_else(|| {
+            AgentError::Unavailable(format!("unknown model: `{}`", settings.model))
+        })?;
+        Ok(Box::new(Conversation::new(self.client.clone(), model, settings, facts)))
+    }
+
     fn info(&self, model: &ProviderModel) -> ModelInfo {
         let settings = self.client.settings();
         let usual = if matches!(settings.key, KeySource::None) { 0.0 } else { 1.0 };
@@ -84,6 +101,10 @@ impl AgentBackend for OpenAi {
         &self.client.settings().name
     }
 
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { resume: true, ..Capabilities::default() }
+    }
+
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {
         let models = self.models.get().await.map_err(|failure| self.unavailable(&failure))?;
         Ok(models.iter().map(|model| self.info(model)).collect())
@@ -93,12 +114,15 @@ impl AgentBackend for OpenAi {
         &self,
         settings: AgentSettings,
     ) -> Result<Box<dyn AgentSession>, AgentError> {
-        let models = self.models.get().await.map_err(|failure| self.unavailable(&failure))?;
-        let model = models.iter().find(|model| model.id == settings.model).cloned();
-        let model = model.ok_or_else(|| {
-            AgentError::Unavailable(format!("unknown model: `{}`", settings.model))
-        })?;
-        Ok(Box::new(Conversation::new(self.client.clone(), model, settings)))
+        self.open(settings, &[]).await
+    }
+
+    async fn resume_session(
+        &self,
+        past: PastConversation,
+        settings: AgentSettings,
+    ) -> Result<Box<dyn AgentSession>, ResumeError> {
+        Ok(self.open(settings, &past.facts).await?)
     }
 
     async fn close(&self) {

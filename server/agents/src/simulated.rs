@@ -1,6 +1,7 @@
 #![doc = include_str!("simulated.md")]
 
 mod instructions;
+mod memory;
 mod plan;
 mod script;
 mod texts;
@@ -9,6 +10,7 @@ mod turn;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -17,8 +19,13 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use wire::ModelInfo;
 
-use crate::contract::{AgentBackend, AgentError, AgentEvent, AgentSession, AgentSettings};
-use plan::Plan;
+use crate::contract::{
+    AgentBackend, AgentError, AgentEvent, AgentSession, AgentSettings, Capabilities,
+    PastConversation, ResumeError,
+};
+use crate::facts::{Fact, FactFold};
+use memory::{Memory, remember};
+use plan::{Next, Plan};
 use script::Script;
 use turn::Turn;
 
@@ -84,6 +91,38 @@ impl Simulated {
         Self { settings }
     }
 
+    fn open(
+        &self,
+        mut settings: AgentSettings,
+        facts: Vec<Fact>,
+    ) -> Result<Box<dyn AgentSession>, AgentError> {
+        let model = self.models().find(|model| model.id == settings.model);
+        let model = model.ok_or_else(|| {
+            AgentError::Unavailable(format!("unknown model: `{}`", settings.model))
+        })?;
+        let turns = AtomicU32::new(Fact::count_rounds(&facts));
+        let prompts = facts.iter().filter_map(|fact| match fact {
+            Fact::Prompt(prompt) => Some(prompt.clone()),
+            _ => None,
+        });
+        let prompts: Vec<String> = prompts.collect();
+        let memory: Memory = Arc::new(Mutex::new(FactFold::after(facts)));
+        settings.events = remember(settings.events, memory.clone());
+        let session = SimulatedSession {
+            reasons: model.reasons,
+            pace: self.settings.clone(),
+            settings,
+            turns,
+            memory,
+            script: Mutex::default(),
+            plan: Mutex::default(),
+        };
+        for prompt in &prompts {
+            session.replay(prompt);
+        }
+        Ok(Box::new(session))
+    }
+
     fn models(&self) -> impl Iterator<Item = &'static SimulatedModel> {
         let in_tests = self.settings.test_models;
         MODELS.iter().filter(move |model| in_tests || !model.only_in_tests)
@@ -94,6 +133,10 @@ impl Simulated {
 impl AgentBackend for Simulated {
     fn provider(&self) -> &'static str {
         PROVIDER
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { resume: true, ..Capabilities::default() }
     }
 
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {
@@ -112,30 +155,28 @@ impl AgentBackend for Simulated {
         &self,
         settings: AgentSettings,
     ) -> Result<Box<dyn AgentSession>, AgentError> {
-        let model = self.models().find(|model| model.id == settings.model);
-        let model = model.ok_or_else(|| {
-            AgentError::Unavailable(format!("unknown model: `{}`", settings.model))
-        })?;
-        Ok(Box::new(SimulatedSession {
-            reasons: model.reasons,
-            pace: self.settings.clone(),
-            settings,
-            turns: AtomicU32::new(0),
-            script: Mutex::default(),
-            plan: Mutex::default(),
-        }))
+        self.open(settings, Vec::new())
+    }
+
+    async fn resume_session(
+        &self,
+        past: PastConversation,
+        settings: AgentSettings,
+    ) -> Result<Box<dyn AgentSession>, ResumeError> {
+        Ok(self.open(settings, past.facts)?)
     }
 
     async fn close(&self) {}
 }
 
-/// One conversation with a simulated model. It remembers nothing but the number of its turns, and
-/// what it was told for the turns to come.
+/// One conversation with a simulated model.
 struct SimulatedSession {
     settings: AgentSettings,
     pace: SimulatedSettings,
     reasons: bool,
     turns: AtomicU32,
+    memory: Memory,
+    /// What it was told to do in the turns to come.
     script: Mutex<Script>,
     /// What it does as the agent of the bridge.
     plan: Mutex<Option<Plan>>,
@@ -144,16 +185,17 @@ struct SimulatedSession {
 #[async_trait]
 impl AgentSession for SimulatedSession {
     async fn run_turn(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError> {
+        self.memory.lock().prompt(prompt);
         let number = self.turns.fetch_add(1, Ordering::Relaxed) + 1;
         let turn_id = format!("turn-{number}");
         let events = &self.settings.events;
         events.emit(AgentEvent::TurnStart { turn_id: turn_id.clone() });
-        let turn = Turn::new(&self.settings, &self.pace, number);
+        let turn = Turn::new(&self.settings, &self.pace, &self.memory, number);
         // Aborting drops the turn where it stands: it holds nothing that must be given back.
         let ended = if self.has_plan(prompt) {
             abort.run_until_cancelled(turn.pursue(&self.plan, self.reasons)).await
         } else {
-            let prompt = self.script.lock().follow(prompt, |prompt| self.has_instructions(prompt));
+            let prompt = self.follow_script(prompt);
             abort.run_until_cancelled(turn.run(&prompt, self.reasons)).await
         };
         match ended {
@@ -180,6 +222,20 @@ impl SimulatedSession {
             *plan = None;
         }
         plan.is_some()
+    }
+
+    fn follow_script(&self, prompt: &str) -> String {
+        self.script.lock().follow(prompt, |prompt| self.has_instructions(prompt))
+    }
+
+    /// Takes note of a prompt of the conversation that is resumed, as its turn did.
+    fn replay(&self, prompt: &str) {
+        if self.has_plan(prompt) {
+            let next = || self.plan.lock().as_mut().map(Plan::next);
+            while matches!(next(), Some(Next::Do(_))) {}
+        } else {
+            self.follow_script(prompt);
+        }
     }
 
     fn has_instructions(&self, prompt: &str) -> bool {

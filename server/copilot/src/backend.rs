@@ -77,7 +77,7 @@ impl AgentBackend for Copilot {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { own_tools: true, extensions: true }
+        Capabilities { own_tools: true, extensions: true, ..Capabilities::default() }
     }
 
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {

@@ -152,14 +152,19 @@ impl<'a> Answer<'a> {
             .map(|(place, draft)| {
                 let mut id = draft.id;
                 if id.is_empty() || !ids.insert(id.clone()) {
-                    // Nine letters and digits: there are providers that take no other ids back.
-                    id = format!("c{:04}{place:04}", self.number % 10_000);
+                    id = make_call_id(self.number, place);
                     ids.insert(id.clone());
                 }
                 ModelCall { id, name: draft.name, arguments: parse_arguments(draft.arguments) }
             })
             .collect()
     }
+}
+
+/// An id for a call whose provider's id is missing or not known any more. Nine letters and digits:
+/// there are providers that take no other ids back.
+pub(super) fn make_call_id(round: u32, place: usize) -> String {
+    format!("c{:04}{place:04}", round % 10_000)
 }
 
 impl CallDraft {

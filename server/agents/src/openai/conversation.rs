@@ -21,6 +21,7 @@ use super::failure::Failure;
 use super::history::History;
 use super::round::Round;
 use crate::contract::{AgentError, AgentEvent, AgentSession, AgentSettings};
+use crate::facts::Fact;
 use crate::provider::ProviderModel;
 
 /// One conversation with a model of a provider.
@@ -33,10 +34,16 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    pub(super) fn new(client: Arc<Client>, model: ProviderModel, settings: AgentSettings) -> Self {
+    /// Begins a conversation, or continues the one that the facts tell of.
+    pub(super) fn new(
+        client: Arc<Client>,
+        model: ProviderModel,
+        settings: AgentSettings,
+        facts: &[Fact],
+    ) -> Self {
         Self {
-            history: Mutex::new(History::new(&settings.working_directory)),
-            rounds: AtomicU32::new(0),
+            history: Mutex::new(History::resume(&settings.working_directory, facts)),
+            rounds: AtomicU32::new(Fact::count_rounds(facts)),
             client,
             model,
             settings,

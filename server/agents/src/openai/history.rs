@@ -5,13 +5,24 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use wire::{ToolError, ToolResult};
+
+use super::answer::make_call_id;
+use crate::facts::Fact;
+
+const LONGEST_NAME: usize = 64;
+/// What the model reads of a call that was cut off. Sessions report the same.
+const ABORTED: &str = "error: aborted";
 
 /// The conversation so far.
 #[derive(Debug)]
 pub(super) struct History {
     system: String,
     messages: Vec<Message>,
+    /// Where the last turns begin that had come to no end when the conversation was resumed. The
+    /// provider may have refused them, which facts do not tell.
+    doubtful: Option<usize>,
 }
 
 #[derive(Debug)]
@@ -47,7 +58,48 @@ impl History {
             "You are a coding agent. You work in the folder `{folder}`. \
              Do what you are asked; use the tools that you have where they serve it."
         );
-        Self { system, messages: Vec::new() }
+        Self { system, messages: Vec::new(), doubtful: None }
+    }
+
+    /// A conversation as its facts tell it: the messages are those that were sent before, but for
+    /// the ids of calls, which facts do not have.
+    pub(super) fn resume(working_directory: &Path, facts: &[Fact]) -> Self {
+        let mut history = Self::new(working_directory);
+        let mut said = Said::default();
+        let (mut round, mut calls) = (0, 0);
+        let (mut doubtful, mut is_answered) = (None, false);
+        for fact in facts {
+            let ends_answer = match fact {
+                Fact::Prompt(_) | Fact::Round => true,
+                // Within an answer text comes before calls, so this is another answer.
+                Fact::Message(_) => !said.calls.is_empty(),
+                Fact::ToolCall { .. } => false,
+            };
+            if ends_answer {
+                history.answer(std::mem::take(&mut said));
+            }
+            match fact {
+                Fact::Prompt(prompt) => {
+                    let place = history.ask(prompt);
+                    doubtful = doubtful.filter(|_| !is_answered).or(Some(place));
+                }
+                Fact::Round => (round, calls) = (round + 1, 0),
+                Fact::Message(text) => said.text.push_str(text),
+                Fact::ToolCall { name, arguments, outcome } => {
+                    let id = make_call_id(round, calls);
+                    calls += 1;
+                    let mut call = AnsweredCall::new(id, name, arguments.as_object());
+                    if let Some(outcome) = outcome {
+                        call.end(outcome);
+                    }
+                    said.calls.push(call);
+                }
+            }
+            is_answered = matches!(fact, Fact::Message(_));
+        }
+        history.answer(said);
+        history.doubtful = doubtful.filter(|_| !is_answered);
+        history
     }
 
     /// Adds a prompt and returns where it is. One that was not answered and is asked again is one.
@@ -63,12 +115,15 @@ impl History {
     pub(super) fn answer(&mut self, said: Said) {
         if !said.text.is_empty() || !said.calls.is_empty() {
             self.messages.push(Message::Assistant(said));
+            // The provider has taken everything before it.
+            self.doubtful = None;
         }
     }
 
-    /// Forgets a prompt and everything after it.
+    /// Forgets a prompt that was refused and everything after it; and what is doubtful, or every
+    /// prompt to come would be refused for it.
     pub(super) fn take_back(&mut self, place: usize) {
-        self.messages.truncate(place);
+        self.messages.truncate(self.doubtful.take().unwrap_or(place).min(place));
     }
 
     pub(super) fn clear(&mut self) {
@@ -102,6 +157,34 @@ fn user(prompts: &mut Vec<&str>) -> Option<Value> {
     let any = !prompts.is_empty();
     prompts.clear();
     any.then(|| json!({ "role": "user", "content": content }))
+}
+
+impl AnsweredCall {
+    /// A call that has not ended. `arguments` is `None` if the model wrote something else than an
+    /// object, which not every provider takes back.
+    pub(super) fn new(id: String, name: &str, arguments: Option<&Map<String, Value>>) -> Self {
+        let arguments = arguments.cloned().unwrap_or_default();
+        Self {
+            id,
+            name: acceptable_name(name),
+            arguments: Value::Object(arguments).to_string(),
+            result: ABORTED.to_owned(),
+        }
+    }
+
+    pub(super) fn end(&mut self, outcome: &Result<ToolResult, ToolError>) {
+        self.result = match outcome {
+            Ok(result) => result.content.clone(),
+            Err(error) => format!("error: {}", error.message),
+        };
+    }
+}
+
+/// What a model makes up need not be a name that its provider takes back.
+fn acceptable_name(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name: String = name.chars().filter(|c| plain(*c)).take(LONGEST_NAME).collect();
+    if name.is_empty() { "unknown".to_owned() } else { name }
 }
 
 impl Said {
@@ -179,5 +262,126 @@ mod tests {
         assert_eq!(json[4]["content"], "result of b");
         history.ask("next");
         assert_eq!(history.to_json()[2].get("reasoning_content"), None, "only within a prompt");
+    }
+
+    #[test]
+    fn what_may_have_been_refused_before_is_forgotten_with_the_next_refusal() {
+        let prompt = |text: &str| Fact::Prompt(text.to_owned());
+        let message = |text: &str| Fact::Message(text.to_owned());
+        let call = || Fact::ToolCall {
+            name: "read".to_owned(),
+            arguments: Value::Null,
+            outcome: Some(Ok(ToolResult::default())),
+        };
+        for (what, facts, left) in [
+            ("answered", vec![prompt("1"), Fact::Round, message("yes")], 2),
+            (
+                "refused after a call",
+                vec![prompt("1"), message("yes"), prompt("2"), Fact::Round, call(), Fact::Round],
+                2,
+            ),
+            (
+                "refused twice",
+                vec![prompt("1"), message("yes"), prompt("2"), Fact::Round, prompt("3")],
+                2,
+            ),
+            ("refused, then answered", vec![prompt("1"), prompt("2"), message("yes")], 3),
+            ("refused at first", vec![prompt("1"), Fact::Round], 0),
+        ] {
+            let mut history = History::resume(Path::new("/src"), &facts);
+            let place = history.ask("next");
+            history.take_back(place);
+            assert_eq!(history.messages.len(), left, "{what}");
+
+            let mut history = History::resume(Path::new("/src"), &facts);
+            history.ask("next");
+            history.answer(Said { text: "taken".to_owned(), ..Said::default() });
+            let before = history.messages.len();
+            let place = history.ask("one more");
+            history.take_back(place);
+            assert_eq!(history.messages.len(), before, "{what}, then taken");
+        }
+    }
+
+    #[test]
+    fn facts_become_the_messages_that_were_sent() {
+        let prompt = |text: &str| Fact::Prompt(text.to_owned());
+        let message = |text: &str| Fact::Message(text.to_owned());
+        let tool = |arguments: Value, outcome| Fact::ToolCall {
+            name: "a tool!".to_owned(),
+            arguments,
+            outcome,
+        };
+        let done = || Ok(ToolResult { content: "done".to_owned(), detailed_content: None });
+        let no = Err(ToolError { message: "no".to_owned(), code: None });
+        let user = |text: &str| json!({ "role": "user", "content": text });
+        let assistant = |text: &str| json!({ "role": "assistant", "content": text });
+        let calling = |content: Value, calls: &[(&str, &str)]| {
+            let calls = calls.iter().map(|(id, arguments)| {
+                let function = json!({ "name": "atool", "arguments": arguments });
+                json!({ "id": id, "type": "function", "function": function })
+            });
+            let calls: Vec<_> = calls.collect();
+            json!({ "role": "assistant", "content": content, "tool_calls": calls })
+        };
+        let result = |id: &str, content: &str| json!({ "role": "tool", "tool_call_id": id, "content": content });
+        for (what, facts, messages) in [
+            ("nothing", vec![], vec![]),
+            (
+                "a round of several blocks",
+                vec![prompt("hi"), Fact::Round, message("one "), message("two")],
+                vec![user("hi"), assistant("one two")],
+            ),
+            (
+                "prompts that were not answered",
+                vec![prompt("1"), prompt("1"), Fact::Round, prompt("2")],
+                vec![user("1\n\n2")],
+            ),
+            (
+                "calls",
+                vec![
+                    prompt("go"),
+                    Fact::Round,
+                    message("Look."),
+                    tool(json!({ "b": 1, "a": 2 }), Some(done())),
+                    tool(json!("{half"), Some(no)),
+                    Fact::Round,
+                    tool(Value::Null, None),
+                ],
+                vec![
+                    user("go"),
+                    calling(
+                        json!("Look."),
+                        &[
+                            ("c00010000", &json!({ "b": 1, "a": 2 }).to_string()),
+                            ("c00010001", "{}"),
+                        ],
+                    ),
+                    result("c00010000", "done"),
+                    result("c00010001", "error: no"),
+                    calling(Value::Null, &[("c00020000", "{}")]),
+                    result("c00020000", ABORTED),
+                ],
+            ),
+            (
+                "an agent that says when it goes on, but not when its rounds begin",
+                vec![
+                    prompt("go"),
+                    tool(json!({}), Some(done())),
+                    message("Again."),
+                    tool(json!({}), Some(done())),
+                ],
+                vec![
+                    user("go"),
+                    calling(Value::Null, &[("c00000000", "{}")]),
+                    result("c00000000", "done"),
+                    calling(json!("Again."), &[("c00000001", "{}")]),
+                    result("c00000001", "done"),
+                ],
+            ),
+        ] {
+            let history = History::resume(Path::new("/src"), &facts).to_json();
+            assert_eq!(history.as_array().expect("a list")[1..], messages, "{what}");
+        }
     }
 }

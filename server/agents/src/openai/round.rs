@@ -23,10 +23,7 @@ use crate::contract::{AgentEvent, AgentSettings};
 const EPILOGUE: Duration = Duration::from_secs(2);
 /// What may still come after the end mark: the end. A connection that has seen it is used again.
 const LAST_BYTES: Duration = Duration::from_millis(100);
-const LONGEST_NAME: usize = 64;
 const END_MARK: &str = "[DONE]";
-/// What the model reads of a call that did not come to its end.
-const ABORTED: &str = "error: aborted by the user";
 
 /// One round.
 pub(super) struct Round<'a> {
@@ -160,25 +157,17 @@ impl<'a> Round<'a> {
                 name: call.name.clone(),
                 arguments: shown,
             });
-            self.answered.push(AnsweredCall {
-                id: call.id,
-                name: acceptable_name(&call.name),
-                // What is not JSON is not taken back by every provider.
-                arguments: match &call.arguments {
-                    Ok(arguments) => Value::Object(arguments.clone()).to_string(),
-                    Err(_) => "{}".to_owned(),
-                },
-                result: ABORTED.to_owned(),
-            });
+            self.answered.push(AnsweredCall::new(
+                call.id,
+                &call.name,
+                call.arguments.as_ref().ok(),
+            ));
             let call_id = self.call_id(place);
             let outcome = use_tool(self.conversation, call.name, call.arguments, call_id);
             running.push(async move { (place, outcome.await) });
         }
         while let Some((place, outcome)) = running.next().await {
-            self.answered[place].result = match &outcome {
-                Ok(result) => result.content.clone(),
-                Err(error) => format!("error: {}", error.message),
-            };
+            self.answered[place].end(&outcome);
             self.emit(AgentEvent::ToolEnd { call_id: self.call_id(place), outcome });
         }
         true
@@ -203,13 +192,6 @@ impl Drop for Round<'_> {
         };
         self.conversation.history.lock().answer(said);
     }
-}
-
-/// What a model makes up need not be a name that its provider takes back.
-fn acceptable_name(name: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let name: String = name.chars().filter(|c| plain(*c)).take(LONGEST_NAME).collect();
-    if name.is_empty() { "unknown".to_owned() } else { name }
 }
 
 async fn use_tool(

@@ -9,7 +9,10 @@ use serde_json::{Map, Value};
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    UseTool { name: String, argument: Argument },
+    UseTool {
+        name: String,
+        argument: Argument,
+    },
     Say(String),
     ThinkAbout(String),
     Markdown,
@@ -18,7 +21,12 @@ pub(super) enum Step {
     Fail(String),
     Crash,
     Stream(Stream),
-    Count { input: u64, output: u64 },
+    Count {
+        input: u64,
+        output: u64,
+    },
+    /// Says what was said before this prompt.
+    Repeat,
 }
 
 /// What a tool is called with.
@@ -94,6 +102,10 @@ impl Candidate<'_> {
             "wait" => self.parse_wait(),
             "stream" => self.parse_stream(),
             "count" => self.parse_count(),
+            _ if verb.starts_with("repeat") => {
+                let length = REPEAT.find(self.rest)?.end();
+                Some((Step::Repeat, length))
+            }
             "answer" | "reply" | "respond" => match MARKDOWN.find(self.rest) {
                 Some(found) => Some((Step::Markdown, found.end())),
                 None => self.parse_text(&SAY, Step::Say),
@@ -240,7 +252,7 @@ macro_rules! patterns {
 }
 
 patterns! {
-    VERB = r"\b(?:use|call|invoke|run|execute|say|do\s+nothing|fail|crash|wait|think|answer|reply|respond|stream|count)\b";
+    VERB = r"\b(?:use|call|invoke|run|execute|say|do\s+nothing|fail|crash|wait|think|answer|reply|respond|stream|count|repeat\s+the\s+conversation)\b";
     /// Stands at the end of what comes before the verb.
     NEGATION = r"(?:\bnot|n['’]t|\bnever|\bcannot|\bwithout)\s+$";
     REQUEST = r"(?:^|\n|[.!?;:,>*•()\[\]-]|\b(?:then|and|please|now|first|finally|next|just|simply|also|only))\s*$";
@@ -257,8 +269,9 @@ patterns! {
     MARKDOWN = r"^\w+\s+in\s+markdown\b";
     WAIT = r"^wait\s+(?:for\s+)?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|milliseconds?|s|secs?|seconds?|minutes?)\b";
     COUNT = r"^count\s+(?P<input>\d{1,15})\s+input\s+(?:tokens\s+)?and\s+(?P<output>\d{1,15})\s+output\s+tokens\b";
+    REPEAT = r"^repeat\s+the\s+conversation(?:\s+so\s+far)?\b";
     STREAM = r"^stream\s+(?P<deltas>\d+)\s+deltas\s+with\s+(?P<between>\d+(?:\.\d+)?)\s*ms\s+between\s+deltas\s+after\s+(?P<first>\d+(?:\.\d+)?)\s*ms\b\.?";
-    PLAIN_END = r"[.;!?](?:\s|$)|\n|,?\s+(?:and\s+)?then\b|,?\s+and\s+(?:use|call|invoke|run|execute|say|wait|fail|crash|do\s+nothing|answer|think|count|finally)\b|,\s+(?:use|call|say|wait|fail|crash|do|answer|think|otherwise|else|or|but|if)\b";
+    PLAIN_END = r"[.;!?](?:\s|$)|\n|,?\s+(?:and\s+)?then\b|,?\s+and\s+(?:use|call|invoke|run|execute|say|wait|fail|crash|do\s+nothing|answer|think|count|repeat\s+the\s+conversation|finally)\b|,\s+(?:use|call|say|wait|fail|crash|do|answer|think|repeat\s+the\s+conversation|otherwise|else|or|but|if)\b";
 }
 
 #[cfg(test)]

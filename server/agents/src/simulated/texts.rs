@@ -1,6 +1,7 @@
 //! What the simulated models say.
 
 use super::instructions::Step;
+use crate::facts::Fact;
 
 /// What stands in the stream when a session dies.
 pub(super) const CRASH: &str = "the simulated agent crashed, as the prompt asked";
@@ -56,6 +57,7 @@ fn describe(step: &Step) -> String {
         Step::Crash => "crash".to_owned(),
         Step::Stream(_) => "stream deltas".to_owned(),
         Step::Count { .. } => "count tokens".to_owned(),
+        Step::Repeat => "repeat the conversation".to_owned(),
     }
 }
 
@@ -68,7 +70,9 @@ pub(super) fn thought(subject: &str) -> String {
 
 /// Tells what was done, if nothing else in the turn is an answer.
 pub(super) fn summary(steps: &[Step]) -> Option<String> {
-    let answers = |step: &Step| matches!(step, Step::Say(_) | Step::Markdown | Step::Stream(_));
+    let answers = |step: &Step| {
+        matches!(step, Step::Say(_) | Step::Markdown | Step::Stream(_) | Step::Repeat)
+    };
     if steps.iter().any(answers) {
         return None;
     }
@@ -90,13 +94,41 @@ pub(super) fn agent_summary(steps: &[Step]) -> String {
     })
 }
 
+/// What was said before the last prompt, one line for each fact.
+pub(super) fn conversation(facts: &[Fact]) -> String {
+    let is_prompt = |fact: &Fact| matches!(fact, Fact::Prompt(_));
+    let before = facts.iter().rposition(is_prompt).map_or(facts, |last| &facts[..last]);
+    let lines = before.iter().filter_map(|fact| match fact {
+        Fact::Prompt(prompt) => Some(format!("prompt: {}", shorten(prompt))),
+        Fact::Round => None,
+        Fact::Message(text) => Some(format!("message: {}", shorten(text))),
+        Fact::ToolCall { name, arguments, outcome } => {
+            let result = match outcome {
+                Some(Ok(result)) => shorten(&result.content),
+                Some(Err(error)) => format!("error: {}", shorten(&error.message)),
+                None => "error: aborted".to_owned(),
+            };
+            Some(format!("tool: {name} {}: {result}", shorten(&arguments.to_string())))
+        }
+    });
+    let lines: Vec<_> = lines.collect();
+    if lines.is_empty() { "Nothing was said before.".to_owned() } else { lines.join("\n") }
+}
+
+/// Cut to a length at which texts that repeat texts do not grow without bounds.
+fn shorten(text: &str) -> String {
+    const LONGEST: usize = 400;
+    let text = text.trim();
+    let mut short: String = text.chars().take(LONGEST).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    short
+}
+
 /// For a prompt without instructions.
 pub(super) fn answer(prompt: &str) -> String {
-    const LONGEST: usize = 400;
-    let mut echo: String = prompt.trim().chars().take(LONGEST).collect();
-    if prompt.trim().chars().count() > LONGEST {
-        echo.push('…');
-    }
+    let echo = shorten(prompt);
     let echo = if echo.is_empty() {
         "You sent me an empty prompt.".to_owned()
     } else {

@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep_until};
 use wire::Usage;
 
 use super::instructions::{Argument, Step, Stream, parse};
+use super::memory::Memory;
 use super::plan::{Next, Plan};
 use super::{SimulatedSettings, texts};
 use crate::contract::{AgentError, AgentEvent, AgentSettings, TextKind};
@@ -17,6 +18,7 @@ use crate::tool::Tool;
 pub(super) struct Turn<'a> {
     settings: &'a AgentSettings,
     pace: &'a SimulatedSettings,
+    memory: &'a Memory,
     number: u32,
     blocks: u32,
     /// When the next thing is due, counted from the beginning and not from the last thing: what
@@ -28,9 +30,10 @@ impl<'a> Turn<'a> {
     pub(super) fn new(
         settings: &'a AgentSettings,
         pace: &'a SimulatedSettings,
+        memory: &'a Memory,
         number: u32,
     ) -> Self {
-        Self { settings, pace, number, blocks: 0, due: Instant::now() }
+        Self { settings, pace, memory, number, blocks: 0, due: Instant::now() }
     }
 
     pub(super) async fn run(mut self, prompt: &str, reasons: bool) -> Result<(), AgentError> {
@@ -82,6 +85,10 @@ impl<'a> Turn<'a> {
             Step::ThinkAbout(subject) => {
                 let text = texts::thought(subject);
                 self.write(TextKind::Reasoning, &text).await;
+            }
+            Step::Repeat => {
+                let text = texts::conversation(self.memory.lock().facts());
+                self.write(TextKind::Message, &text).await;
             }
             Step::Markdown => self.write(TextKind::Message, texts::MARKDOWN).await,
             Step::Wait(time) => self.wait(*time).await,

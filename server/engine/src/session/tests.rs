@@ -3,6 +3,7 @@
 mod ending;
 mod ordering;
 mod provider;
+mod resume;
 mod rules;
 
 use std::sync::Arc;

@@ -107,7 +107,7 @@ async fn while_tools_run_every_call_still_gets_a_result() {
     })
     .await;
     let history = harness.history().await;
-    assert_eq!(history[2]["content"], "error: aborted by the user");
+    assert_eq!(history[2]["content"], "error: aborted");
     assert_eq!(history[3]["content"], "done");
 }
 

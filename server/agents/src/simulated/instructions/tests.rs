@@ -179,3 +179,12 @@ fn an_instruction_in_a_long_prompt_is_found() {
     let steps = parse_prompt(&prompt);
     assert!(steps.contains(&tool("job_boolean_true", "X")));
 }
+
+#[test]
+fn the_conversation_is_repeated() {
+    check([
+        ("repeat the conversation so far", vec![Step::Repeat]),
+        ("say hello and repeat the conversation.", vec![say("hello"), Step::Repeat]),
+        ("Repeat the test, do not repeat the conversation", vec![]),
+    ]);
+}
