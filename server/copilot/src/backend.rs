@@ -25,7 +25,10 @@ mod turn;
 use std::fmt;
 use std::sync::Arc;
 
-use agents::{AgentBackend, AgentError, AgentSession, AgentSettings, Capabilities};
+use agents::{
+    AgentBackend, AgentError, AgentSession, AgentSettings, Capabilities, Fact, PastConversation,
+    ResumeError,
+};
 use async_trait::async_trait;
 use wire::ModelInfo;
 
@@ -62,6 +65,16 @@ impl Copilot {
             settings,
         }
     }
+
+    /// The CLI accepts any model id when a session starts, and fails with the first prompt.
+    async fn check_model(&self, id: &str) -> Result<(), AgentError> {
+        let models = self.models.get(&self.launcher).await?;
+        if models.iter().any(|model| model.id == id) {
+            Ok(())
+        } else {
+            Err(AgentError::Unavailable(format!("unknown model: `{id}`")))
+        }
+    }
 }
 
 impl fmt::Debug for Copilot {
@@ -77,7 +90,7 @@ impl AgentBackend for Copilot {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { own_tools: true, extensions: true, ..Capabilities::default() }
+        Capabilities { own_tools: true, resume: true, extensions: true }
     }
 
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {
@@ -88,14 +101,25 @@ impl AgentBackend for Copilot {
         &self,
         settings: AgentSettings,
     ) -> Result<Box<dyn AgentSession>, AgentError> {
-        // The CLI takes any id, and fails with the first prompt.
-        let models = self.models.get(&self.launcher).await?;
-        if !models.iter().any(|model| model.id == settings.model) {
-            let reason = format!("unknown model: `{}`", settings.model);
-            return Err(AgentError::Unavailable(reason));
-        }
+        self.check_model(&settings.model).await?;
         let runtime = self.launcher.get().await?;
         let conversation = Conversation::start(runtime, settings, &self.settings).await?;
+        Ok(Box::new(conversation))
+    }
+
+    async fn resume_session(
+        &self,
+        past: PastConversation,
+        settings: AgentSettings,
+    ) -> Result<Box<dyn AgentSession>, ResumeError> {
+        let handle = past.handle.ok_or_else(|| {
+            ResumeError::Refused("the Copilot CLI can't resume without a handle".to_owned())
+        })?;
+        self.check_model(&settings.model).await?;
+        let runtime = self.launcher.get().await?;
+        let turns = Fact::count_rounds(&past.facts);
+        let conversation =
+            Conversation::resume(runtime, settings, &self.settings, &handle, turns).await?;
         Ok(Box::new(conversation))
     }
 

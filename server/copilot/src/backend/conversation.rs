@@ -10,13 +10,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agents::{AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings, AllowedExtensions};
+use agents::{
+    AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings, AllowedExtensions,
+    ResumeError, SessionHandle,
+};
 use async_trait::async_trait;
 use futures_util::future::{Fuse, FutureExt};
-use github_copilot_sdk::SessionConfig;
-use github_copilot_sdk::session::Session;
+use github_copilot_sdk::session::{PreparedSession, Session};
 use github_copilot_sdk::subscription::{EventSubscription, RecvErrorKind};
-use github_copilot_sdk::types::ProviderConfig;
+use github_copilot_sdk::types::{ProviderConfig, ResumeSessionConfig, SessionId};
+use github_copilot_sdk::{Client, Error as SdkError, ErrorKind, SessionConfig};
 use parking_lot::Mutex;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -53,51 +56,22 @@ impl Conversation {
         settings: AgentSettings,
         copilot: &CopilotSettings,
     ) -> Result<Self, AgentError> {
-        let turns = Arc::new(Turns::new());
-        let events = one_by_one(settings.events.clone());
-        let mut config = SessionConfig::default();
-        config.tools = Some(tools::register(&settings.tools, &events, &turns)?);
-        if !settings.own_tools {
-            config.available_tools = Some(vec!["custom:*".to_owned()]);
-        }
-        config.model = Some(settings.model);
-        config.client_name = Some("copilot-portal".to_owned());
-        config.streaming = Some(true);
-        config.include_sub_agent_streaming_events = Some(false);
-        config.event_buffer_capacity = Some(EVENT_BUFFER);
-        // They are started by the CLI itself, which asks once whether it may.
-        config.request_extensions = Some(settings.extensions == AllowedExtensions::All);
-        config.permission_handler = Some(Arc::new(Asker {
-            handler: settings.permissions,
-            extensions: settings.extensions,
-            working_directory: settings.working_directory.clone(),
-            turns: turns.clone(),
-        }));
-        config.working_directory = Some(settings.working_directory);
-        config.provider = provider(copilot).await?;
+        let opening = Opening::new(runtime, settings, copilot).await?;
+        opening.open(Reader::default(), Client::prepare_session).await
+    }
 
-        let unavailable = |error: github_copilot_sdk::Error| {
-            AgentError::Unavailable(format!("the Copilot CLI started no session: {error}"))
-        };
-        let prepared = runtime.client.prepare_session(config).map_err(unavailable)?;
-        let subscription = prepared.subscribe();
-        let started = tokio::select! {
-            started = timeout(copilot.limits.session, prepared.start()) => started,
-            reason = runtime.died() => return Err(AgentError::Unavailable(reason)),
-        };
-        let session = started.map_err(|_| {
-            let seconds = copilot.limits.session.as_secs();
-            AgentError::Unavailable(format!("the Copilot CLI started no session in {seconds} s"))
-        })?;
-        let session = Arc::new(session.map_err(unavailable)?);
-        let follower = Follower {
-            session: session.clone(),
-            runtime: runtime.clone(),
-            turns: turns.clone(),
-            events,
-        };
-        let follower = AbortOnDropHandle::new(tokio::spawn(follower.follow(subscription)));
-        Ok(Self { session, runtime, turns, follower: Mutex::new(Some(follower)) })
+    /// Continues a conversation that the CLI has kept, after so many turns of the model.
+    pub(super) async fn resume(
+        runtime: Arc<Runtime>,
+        settings: AgentSettings,
+        copilot: &CopilotSettings,
+        handle: &SessionHandle,
+        turns: u32,
+    ) -> Result<Self, ResumeError> {
+        let opening = Opening::new(runtime, settings, copilot).await?;
+        let id = SessionId::new(handle.as_str());
+        let prepare = |client: &Client, config| client.prepare_resume_session(resuming(id, config));
+        opening.open(Reader::after(u64::from(turns)), prepare).await
     }
 
     async fn answer(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError> {
@@ -127,6 +101,10 @@ impl Conversation {
 
 #[async_trait]
 impl AgentSession for Conversation {
+    fn handle(&self) -> Option<SessionHandle> {
+        Some(SessionHandle::new(self.session.id().as_str()))
+    }
+
     async fn run_turn(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError> {
         self.answer(prompt, abort).await
     }
@@ -156,6 +134,115 @@ impl AgentSession for Conversation {
     }
 }
 
+/// A conversation before the CLI knows of it.
+struct Opening {
+    runtime: Arc<Runtime>,
+    turns: Arc<Turns>,
+    events: AgentEvents,
+    config: SessionConfig,
+    /// How long the CLI may take.
+    limit: Duration,
+}
+
+impl Opening {
+    async fn new(
+        runtime: Arc<Runtime>,
+        settings: AgentSettings,
+        copilot: &CopilotSettings,
+    ) -> Result<Self, AgentError> {
+        let turns = Arc::new(Turns::new());
+        let events = one_by_one(settings.events.clone());
+        let mut config = SessionConfig::default();
+        config.tools = Some(tools::register(&settings.tools, &events, &turns)?);
+        if !settings.own_tools {
+            config.available_tools = Some(vec!["custom:*".to_owned()]);
+        }
+        config.model = Some(settings.model);
+        config.client_name = Some("copilot-portal".to_owned());
+        config.streaming = Some(true);
+        config.include_sub_agent_streaming_events = Some(false);
+        config.event_buffer_capacity = Some(EVENT_BUFFER);
+        // They are started by the CLI itself, which asks once whether it may.
+        config.request_extensions = Some(settings.extensions == AllowedExtensions::All);
+        config.permission_handler = Some(Arc::new(Asker {
+            handler: settings.permissions,
+            extensions: settings.extensions,
+            working_directory: settings.working_directory.clone(),
+            turns: turns.clone(),
+        }));
+        config.working_directory = Some(settings.working_directory);
+        config.provider = provider(copilot).await?;
+        Ok(Self { runtime, turns, events, config, limit: copilot.limits.session })
+    }
+
+    /// Has the CLI start or resume the session, as it was prepared.
+    async fn open<E: Refusal>(
+        self,
+        reader: Reader,
+        prepare: impl FnOnce(&Client, SessionConfig) -> Result<PreparedSession, SdkError>,
+    ) -> Result<Conversation, E> {
+        let Self { runtime, turns, events, config, limit } = self;
+        let prepared = prepare(&runtime.client, config).map_err(E::from_cli)?;
+        let subscription = prepared.subscribe();
+        let started = tokio::select! {
+            started = timeout(limit, prepared.start()) => started,
+            reason = runtime.died() => return Err(AgentError::Unavailable(reason).into()),
+        };
+        let session = started.map_err(|_| {
+            let seconds = limit.as_secs();
+            AgentError::Unavailable(format!("the Copilot CLI started no session in {seconds} s"))
+        })?;
+        let session = Arc::new(session.map_err(E::from_cli)?);
+        let follower = Follower {
+            session: session.clone(),
+            runtime: runtime.clone(),
+            turns: turns.clone(),
+            events,
+        };
+        let follower = AbortOnDropHandle::new(tokio::spawn(follower.follow(reader, subscription)));
+        Ok(Conversation { session, runtime, turns, follower: Mutex::new(Some(follower)) })
+    }
+}
+
+/// What an error of the SDK means for the caller.
+trait Refusal: From<AgentError> {
+    fn from_cli(error: SdkError) -> Self;
+}
+
+impl Refusal for AgentError {
+    fn from_cli(error: SdkError) -> Self {
+        Self::Unavailable(format!("the Copilot CLI started no session: {error}"))
+    }
+}
+
+impl Refusal for ResumeError {
+    fn from_cli(error: SdkError) -> Self {
+        let reason = format!("the Copilot CLI did not resume the session: {error}");
+        match error.kind() {
+            // An answer of the CLI, which would be the same again.
+            ErrorKind::Rpc { .. } | ErrorKind::Session(_) => Self::Refused(reason),
+            _ => Self::Agent(AgentError::Unavailable(reason)),
+        }
+    }
+}
+
+/// The same settings for a session that exists. The CLI keeps none of them.
+fn resuming(id: SessionId, config: SessionConfig) -> ResumeSessionConfig {
+    let mut resuming = ResumeSessionConfig::new(id);
+    resuming.tools = config.tools;
+    resuming.available_tools = config.available_tools;
+    resuming.model = config.model;
+    resuming.client_name = config.client_name;
+    resuming.streaming = config.streaming;
+    resuming.include_sub_agent_streaming_events = config.include_sub_agent_streaming_events;
+    resuming.event_buffer_capacity = config.event_buffer_capacity;
+    resuming.request_extensions = config.request_extensions;
+    resuming.permission_handler = config.permission_handler;
+    resuming.working_directory = config.working_directory;
+    resuming.provider = config.provider;
+    resuming
+}
+
 /// Reads what the CLI says and carries aborts to it.
 struct Follower {
     session: Arc<Session>,
@@ -165,8 +252,7 @@ struct Follower {
 }
 
 impl Follower {
-    async fn follow(self, mut subscription: EventSubscription) {
-        let mut reader = Reader::default();
+    async fn follow(self, mut reader: Reader, mut subscription: EventSubscription) {
         let mut aborting = Box::pin(Fuse::terminated());
         loop {
             tokio::select! {

@@ -60,6 +60,11 @@ enum Output {
 }
 
 impl Reader {
+    /// Goes on counting where a conversation left off.
+    pub(super) fn after(turns: u64) -> Self {
+        Self { turns, ..Self::default() }
+    }
+
     /// What an event comes to.
     pub(super) fn read(
         &mut self,

@@ -4,6 +4,7 @@
 
 mod extensions;
 mod processes;
+mod resume;
 mod tools;
 mod turns;
 
@@ -38,22 +39,7 @@ impl Bench {
     async fn new() -> Self {
         let provider = StubProvider::start().await.expect("loopback");
         let home = tempfile::tempdir().expect("temporary folder");
-        let base_url = BaseUrl::parse(&provider.base_url()).expect("a URL");
-        let model = ProviderModel {
-            id: MODEL.to_owned(),
-            name: Some("Scripted".to_owned()),
-            multiplier: None,
-            context_window: None,
-        };
-        let own = OwnProvider {
-            base_url,
-            key: KeySource::None,
-            kind: ProviderKind::OpenAi,
-            wire_api: None,
-            models: vec![model],
-        };
-        let copilot =
-            Copilot::new(CopilotSettings { provider: Some(own), ..settings(home.path()) });
+        let copilot = backend(&provider, home.path());
         let folder = tempfile::tempdir().expect("temporary folder");
         Self { provider, copilot, home, folder }
     }
@@ -64,14 +50,19 @@ impl Bench {
     }
 
     async fn talk_with(&self, change: impl FnOnce(&mut AgentSettings)) -> Talk {
+        let (mut settings, events) = self.settings();
+        change(&mut settings);
+        let session = self.copilot.start_session(settings).await.expect("a session");
+        Talk { session: Arc::from(session), events }
+    }
+
+    /// For a conversation without any tools, and where its events arrive.
+    fn settings(&self) -> (AgentSettings, watch::Receiver<Vec<AgentEvent>>) {
         let (sender, events) = watch::channel(Vec::new());
         let report = AgentEvents::new(move |event| {
             sender.send_modify(|events: &mut Vec<AgentEvent>| events.push(event));
         });
-        let mut settings = AgentSettings::new(MODEL, self.real_folder(), report);
-        change(&mut settings);
-        let session = self.copilot.start_session(settings).await.expect("a session");
-        Talk { session: Arc::from(session), events }
+        (AgentSettings::new(MODEL, self.real_folder(), report), events)
     }
 
     /// Ends everything, of which nothing may be left.
@@ -85,6 +76,25 @@ impl Bench {
     fn real_folder(&self) -> std::path::PathBuf {
         self.folder.path().canonicalize().expect("a folder")
     }
+}
+
+/// A backend whose CLI runs on a provider's model and keeps its state in a folder.
+fn backend(provider: &StubProvider, home: &Path) -> Copilot {
+    let base_url = BaseUrl::parse(&provider.base_url()).expect("a URL");
+    let model = ProviderModel {
+        id: MODEL.to_owned(),
+        name: Some("Scripted".to_owned()),
+        multiplier: None,
+        context_window: None,
+    };
+    let own = OwnProvider {
+        base_url,
+        key: KeySource::None,
+        kind: ProviderKind::OpenAi,
+        wire_api: None,
+        models: vec![model],
+    };
+    Copilot::new(CopilotSettings { provider: Some(own), ..settings(home) })
 }
 
 fn settings(home: &Path) -> CopilotSettings {

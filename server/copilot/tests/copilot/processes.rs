@@ -24,7 +24,7 @@ pub(crate) fn of(home: &Path) -> Vec<(u32, String)> {
 }
 
 /// The CLI itself.
-fn cli(home: &Path) -> u32 {
+pub(crate) fn cli(home: &Path) -> u32 {
     let servers: Vec<_> =
         of(home).into_iter().filter(|(_, line)| line.contains("--server")).collect();
     let [(number, _)] = &*servers else {
@@ -33,7 +33,7 @@ fn cli(home: &Path) -> u32 {
     *number
 }
 
-fn kill(process: u32) {
+pub(crate) fn kill(process: u32) {
     let status = std::process::Command::new("kill").args(["-KILL", &process.to_string()]).status();
     assert!(status.expect("kill runs").success());
 }
