@@ -120,8 +120,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         sessions.catalog().clone(),
         lifecycle.clone(),
     );
-    let jobs =
-        JobManager::new(sessions.clone(), tasks.clone(), jobs, live.clone(), lifecycle.clone());
+    let jobs = JobManager::new(tasks.clone(), jobs, live.clone(), lifecycle.clone());
     let notices = tell_notices(settings);
     let governed = Governed {
         bridge: bridge.clone(),

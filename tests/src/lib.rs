@@ -147,13 +147,7 @@ impl TestApp {
             lifecycle.clone(),
         );
         let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
-        let jobs = JobManager::new(
-            sessions.clone(),
-            tasks.clone(),
-            options.jobs,
-            live.clone(),
-            lifecycle.clone(),
-        );
+        let jobs = JobManager::new(tasks.clone(), options.jobs, live.clone(), lifecycle.clone());
         let entries = EntryStore::new();
         let usual = || BridgeSettings::new([WorkspaceFolder::new(options.repo_root)]);
         let bridge = Bridge::new(

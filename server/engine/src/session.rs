@@ -23,6 +23,7 @@
 //!   the log.
 
 mod conversation;
+mod folder;
 mod manager;
 mod outlet;
 mod queue;
@@ -37,6 +38,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 use wire::{ErrorName, PermissionMode, SessionId, Usage};
 
+pub use folder::check_folder;
 pub use manager::{SessionManager, SessionSettings};
 pub use queue::PendingTurn;
 pub use rights::SessionRights;

@@ -16,7 +16,7 @@ use super::{AppState, error};
 
 /// `copilot/models`
 pub(super) async fn list_models(State(state): State<AppState>) -> Json<Models> {
-    Json(state.sessions.models().await)
+    Json(state.sessions.catalog().models().await)
 }
 
 /// `copilot/session`

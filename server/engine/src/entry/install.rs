@@ -105,7 +105,7 @@ impl EntryStore {
         entry: Entry,
         sessions: &SessionManager,
     ) -> Result<(), InstallError> {
-        let models = sessions.models().await;
+        let models = sessions.catalog().models().await;
         check_models(&entry, &models)?;
         if sessions.has_running() {
             return Err(InstallError::SessionRunning);

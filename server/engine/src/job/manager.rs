@@ -19,7 +19,7 @@ use super::places::Places;
 use super::record::{Record, Report};
 use super::run::{EndOfJob, JobRun};
 use crate::running::stop_all;
-use crate::session::{SessionManager, StartError};
+use crate::session::check_folder;
 use crate::task::TaskManager;
 
 /// The limits of jobs.
@@ -54,7 +54,6 @@ impl Default for JobSettings {
 
 /// Starts, finds and stops jobs.
 pub struct JobManager {
-    sessions: Arc<SessionManager>,
     tasks: Arc<TaskManager>,
     places: Places,
     settings: JobSettings,
@@ -83,14 +82,12 @@ struct Listed {
 impl JobManager {
     /// No job yet.
     pub fn new(
-        sessions: Arc<SessionManager>,
         tasks: Arc<TaskManager>,
         settings: JobSettings,
         live: Arc<LiveShared>,
         lifecycle: Lifecycle,
     ) -> Arc<Self> {
         Arc::new(Self {
-            sessions,
             tasks,
             places: Places::new(settings.max_tasks, settings.max_tasks_per_job),
             permissions: Mutex::new(settings.permissions),
@@ -113,12 +110,8 @@ impl JobManager {
     ) -> Result<JobId, JobError> {
         let job = entry.jobs.get(job_name).ok_or(JobError::JobNotFound)?;
         let working_directory = working_directory.trim();
-        if working_directory.is_empty() {
-            // A session may leave it to the server where to work. A job is told.
-            let empty = String::new();
-            return Err(StartError::WorkingDirectoryNotAbsolutePath(empty).into());
-        }
-        self.sessions.check_directory(working_directory).await?;
+        // A session may leave it to the server where to work. A job must be told.
+        check_folder(working_directory).await?;
         if job.require_user_input && user_input.trim().is_empty() {
             return Err(JobError::UserInputRequired);
         }

@@ -19,11 +19,11 @@ use platform::lifecycle::Lifecycle;
 use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::sync::Semaphore;
 use wire::{
-    Extensions, Models, PermissionDecision, PermissionId, PermissionMode, SessionId,
-    SessionResponse,
+    Extensions, PermissionDecision, PermissionId, PermissionMode, SessionId, SessionResponse,
 };
 
 use super::conversation::{Conversation, EndOfSession};
+use super::folder::check_folder;
 use super::outlet::Port;
 use super::queue::{Author, PendingTurn, Queue};
 use super::rights::SessionRights;
@@ -125,11 +125,6 @@ impl SessionManager {
         &self.catalog
     }
 
-    /// The models that sessions can be started with.
-    pub async fn models(&self) -> Models {
-        self.catalog.models().await
-    }
-
     /// Starts a session in a folder, or in the default one if none is given.
     ///
     /// Cancel safe: dropped before it returns, there is no session.
@@ -151,7 +146,7 @@ impl SessionManager {
         let permissions = permissions.into();
         let found = self.catalog.find(model_id).await;
         let found = found.ok_or_else(|| StartError::ModelIdNotFound(model_id.to_owned()))?;
-        let working_directory = self.check_directory(working_directory).await?;
+        let working_directory = self.folder(working_directory).await?;
         let place = Arc::clone(&self.places)
             .try_acquire_owned()
             .map_err(|_| StartError::TooManySessions)?;
@@ -249,6 +244,14 @@ impl SessionManager {
         Ok(id)
     }
 
+    /// The folder that was asked for, or the default one.
+    async fn folder(&self, given: &str) -> Result<PathBuf, StartError> {
+        match given.trim() {
+            "" => Ok(self.settings.default_directory.clone()),
+            given => check_folder(given).await,
+        }
+    }
+
     /// What a model can do in a folder.
     async fn workspace_tools(
         &self,
@@ -271,23 +274,6 @@ impl SessionManager {
                 ..self.settings.commands.clone()
             },
         })))
-    }
-
-    /// The folder that a session would work in, if it can.
-    pub async fn check_directory(&self, directory: &str) -> Result<PathBuf, StartError> {
-        let directory = directory.trim();
-        if directory.is_empty() {
-            return Ok(self.settings.default_directory.clone());
-        }
-        let path = Path::new(directory);
-        if !path.is_absolute() {
-            return Err(StartError::WorkingDirectoryNotAbsolutePath(directory.to_owned()));
-        }
-        let metadata = tokio::fs::metadata(path).await;
-        if !metadata.is_ok_and(|metadata| metadata.is_dir()) {
-            return Err(StartError::WorkingDirectoryNotExists(directory.to_owned()));
-        }
-        Ok(path.to_owned())
     }
 
     /// Sends a user's prompt. Its turn comes when those before it are done.
