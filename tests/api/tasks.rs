@@ -34,6 +34,10 @@ fn entry() -> Value {
             },
             "slow": { "prompt": ["wait 60 seconds"], "requireUserInput": false },
             "crashes": { "prompt": ["Crash."], "requireUserInput": false },
+            "refused": {
+                "prompt": ["Fail with \"no quota\"."],
+                "requireUserInput": false,
+            },
         },
         "jobs": {},
         "grid": [],
@@ -75,8 +79,12 @@ async fn read_to_the_end(app: &TestApp, task: &str, token: &str) -> Vec<Value> {
     }
 }
 
-fn decision(reason: &str) -> Value {
-    json!({ "callback": "taskDecision", "reason": reason })
+/// A decision: its sentence, and its kind and facts.
+fn decision(reason: &str, facts: Value) -> Value {
+    let mut decision = facts;
+    decision["callback"] = json!("taskDecision");
+    decision["reason"] = json!(reason);
+    decision
 }
 
 #[tokio::test(start_paused = true)]
@@ -111,7 +119,7 @@ async fn a_task_runs_in_the_session_and_leaves_it_open() {
     let session = app.start().await;
     let task = start(&app, "greet", &session, "world").await;
     let seen = read_to_the_end(&app, &task, "t").await;
-    let succeeded = decision("[TASK SUCCEEDED] the task succeeded");
+    let succeeded = decision("[TASK SUCCEEDED] the task succeeded", json!({ "kind": "Succeeded" }));
     assert_eq!(seen, [succeeded, json!({ "callback": "taskSucceeded" })]);
     let said = session.read_until_idle("t").await;
     let prompts = transcript::texts(&said, "onGeneratedUserPrompt", "prompt");
@@ -129,7 +137,8 @@ async fn criteria_are_judged_in_the_session_without_the_availability() {
     let task = start(&app, "judged", &session, "").await;
     let seen = read_to_the_end(&app, &task, "t").await;
     assert_eq!(transcript::names(&seen), ["taskDecision", "taskDecision", "taskSucceeded"]);
-    assert_eq!(seen[0], decision("[CRITERIA] all criteria are met"));
+    let met = json!({ "kind": "Criteria", "attempt": 1, "met": true });
+    assert_eq!(seen[0], decision("[CRITERIA] all criteria are met", met));
     assert_eq!(app.open_sessions().await.len(), 1, "no driving session");
     app.finish().await;
 }
@@ -143,14 +152,30 @@ async fn a_task_that_fails_says_why_and_what_was_tried() {
     let seen = read_to_the_end(&app, &task, "t").await;
     let unmet = "[CRITERIA] criteria.toolExecuted failed: not called: job_prepare_document\n\
          job_prepare_document";
+    let judged = |attempt: u32| {
+        let facts = json!({
+            "kind": "Criteria", "attempt": attempt, "met": false, "criterion": "toolExecuted",
+            "required": ["job_prepare_document"], "missing": ["job_prepare_document"],
+        });
+        decision(unmet, facts)
+    };
     assert_eq!(
         seen,
         [
-            decision(unmet),
-            decision("[OPERATION] retry #1 of 1 starts"),
-            decision(unmet),
-            decision("[DECISION] all 1 retries are used up"),
-            decision("[TASK FAILED] criteria.toolExecuted is not met"),
+            judged(1),
+            decision(
+                "[OPERATION] retry #1 of 1 starts",
+                json!({ "kind": "Operation", "attempt": 2, "retries": 1 })
+            ),
+            judged(2),
+            decision(
+                "[DECISION] all 1 retries are used up",
+                json!({ "kind": "Decision", "usedUp": "retries", "retries": 1 })
+            ),
+            decision(
+                "[TASK FAILED] criteria.toolExecuted is not met",
+                json!({ "kind": "Failed", "cause": "criteriaNotMet", "criterion": "toolExecuted" })
+            ),
             json!({ "callback": "taskFailed" }),
         ]
     );
@@ -170,10 +195,52 @@ async fn a_crash_ends_the_task_with_an_error() {
     let session = app.start().await;
     let task = start(&app, "crashes", &session, "").await;
     let seen = read_to_the_end(&app, &task, "t").await;
-    let [.., error, end] = &*seen else { panic!("{seen:?}") };
+    let [crashed, .., error, end] = &*seen else { panic!("{seen:?}") };
+    assert_eq!(crashed["kind"], "SessionCrashed");
+    assert_eq!(crashed["sessionId"], session.id.as_str());
+    assert_eq!((&crashed["role"], &crashed["tries"]), (&json!("task"), &json!(1)));
     assert!(error["taskError"].as_str().is_some_and(|text| text.contains("crashed")), "{error}");
     assert_eq!(*end, json!({ "callback": "taskFailed" }));
     app.assert_ends().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failed_turn_is_told_from_a_crash() {
+    let app = app().await;
+    let session = app.start().await;
+    let model = app.open_sessions().await[0]["modelId"].clone();
+    let task = start(&app, "refused", &session, "").await;
+    let seen = read_to_the_end(&app, &task, "t").await;
+    let error = "no quota";
+    let model_id = model.as_str().expect("a model");
+    assert_eq!(
+        seen,
+        [
+            decision(
+                &format!(
+                    "[TURN FAILED] the turn of the task session with model {model_id} failed: {error}"
+                ),
+                json!({
+                    "kind": "TurnFailed", "role": "task", "model": model, "tries": 1,
+                    "sessionId": session.id, "outcome": "failed", "error": error,
+                })
+            ),
+            decision(
+                "[DECISION] the turn of the task session failed, and is not tried again",
+                json!({
+                    "kind": "Decision", "usedUp": "tries", "role": "task",
+                    "crashes": 0, "failedTurns": 1,
+                })
+            ),
+            decision(
+                "[TASK FAILED] the turn of the task session failed: no quota",
+                json!({ "kind": "Failed", "cause": "turnFailed", "role": "task", "error": error })
+            ),
+            json!({ "taskError": "the turn of the task session failed: no quota" }),
+            json!({ "callback": "taskFailed" }),
+        ]
+    );
+    app.finish().await;
 }
 
 #[tokio::test(start_paused = true)]

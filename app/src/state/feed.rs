@@ -266,6 +266,8 @@ impl Tab for Feed {
 
 #[cfg(test)]
 mod tests {
+    use wire::Decision;
+
     use super::*;
 
     #[test]
@@ -283,10 +285,7 @@ mod tests {
                 SessionResponse::Idle,
             ]
         };
-        let decided = || {
-            let reason = "[TASK SUCCEEDED] the task succeeded".to_owned();
-            vec![TaskResponse::TaskDecision { reason }, TaskResponse::TaskSucceeded]
-        };
+        let decided = || vec![Decision::Succeeded.into(), TaskResponse::TaskSucceeded];
         for early in [false, true] {
             let feed = Feed::new(true);
             let prompt = SessionResponse::GeneratedUserPrompt { prompt: "do it".to_owned() };

@@ -18,8 +18,9 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 
 use wire::{
-    ErrorName, JobId, JobResponse, JobStatus, JobStatusReply, LiveBatch, LiveId, LiveItem,
-    LiveReply, SessionId, SessionResponse, TaskId, TaskResponse, Usage, WorkStatus,
+    Decision, ErrorName, JobId, JobResponse, JobStatus, JobStatusReply, LiveBatch, LiveId,
+    LiveItem, LiveReply, SessionId, SessionResponse, SessionRole, TaskId, TaskResponse, Usage,
+    WorkStatus,
 };
 
 use tally::Tallies;
@@ -27,9 +28,6 @@ pub(crate) use time::{Millis, Span};
 
 /// More ids than this are asked for later.
 const MAX_IDS: usize = 500;
-
-/// How the decision begins that tells of a driving session.
-const DRIVING_STARTED: &str = "[SESSION STARTED] driving";
 
 /// Where what is said in a tab goes. Its sessions are numbered sources; so are the stretches of the
 /// task's decisions between them.
@@ -394,7 +392,12 @@ impl<T: Tab> JobState<T> {
                     }
                 }
                 TaskResponse::TaskSucceeded | TaskResponse::TaskFailed => run.driving.end_task(),
-                said => run.driving.take_task(run.source_of(&said), id, said),
+                said => {
+                    let opened = opened_driver(&said).and_then(|id| self.sessions.get(&id));
+                    // What is said of a driving session's start stands above the session.
+                    let source = opened.map_or(run.source, |(_, source)| source - 1);
+                    run.driving.take_task(source, id, said);
+                }
             }
         }
     }
@@ -451,17 +454,6 @@ impl<T: Tab> Work<T> {
 }
 
 impl<T: Tab> Run<T> {
-    /// Where a decision stands in the driving tab. That a session was started is said just after
-    /// its start, but reads better above what is said in it.
-    fn source_of(&self, said: &TaskResponse) -> usize {
-        match said {
-            TaskResponse::TaskDecision { reason } if reason.starts_with(DRIVING_STARTED) => {
-                self.source.saturating_sub(2)
-            }
-            _ => self.source,
-        }
-    }
-
     /// Where a new session is heard.
     fn open_session(&mut self, id: SessionId, is_driving: bool) -> (T, usize) {
         let (tab, source) = if is_driving {
@@ -474,6 +466,17 @@ impl<T: Tab> Run<T> {
         };
         tab.name_session(source, id);
         (tab, source)
+    }
+}
+
+/// The driving session that a decision says was started.
+fn opened_driver(said: &TaskResponse) -> Option<SessionId> {
+    let TaskResponse::TaskDecision { decision, .. } = said else { return None };
+    match decision {
+        Decision::SessionStarted { role: SessionRole::Driving, session_id, .. } => {
+            Some(*session_id)
+        }
+        _ => None,
     }
 }
 

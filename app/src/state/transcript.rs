@@ -139,7 +139,7 @@ impl<C: BlockCell> Transcript<C> {
     ) -> Changes {
         use TaskResponse as R;
         let (kind, block) = match response {
-            R::TaskDecision { reason } => {
+            R::TaskDecision { reason, .. } => {
                 (BlockKind::User, Block::complete(Some("TaskDecision"), reason))
             }
             R::Error { message } => (BlockKind::Message, Block::error("TaskError", message)),

@@ -6,6 +6,7 @@
 
 pub mod bridge;
 pub mod chart;
+mod decision;
 pub mod entry;
 mod extension;
 mod id;
@@ -21,6 +22,10 @@ mod session_list;
 mod task;
 mod usage;
 
+pub use decision::{
+    BudgetLimit, Criterion, Decision, FailedTurn, FailureCause, Recovery, SessionRole, Setback,
+    Unmet, UsedUp,
+};
 pub use extension::{
     ExtensionInfo, ExtensionLine, ExtensionSource, ExtensionState, ExtensionTrust, Extensions,
 };

@@ -1,9 +1,14 @@
 //! Tasks: what there is to run, and what happens in a run.
 
-use serde::{Deserialize, Deserializer, Serialize, de};
+#[cfg(test)]
+mod decision_tests;
+mod flat;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::entry::Entry;
-use crate::{SessionId, TaskId};
+use crate::{Decision, SessionId, TaskId};
+use flat::Flat;
 
 /// The answer of `task`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,8 +46,7 @@ pub struct TaskStarted {
 }
 
 /// One response of a run of a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "callback", rename_all = "camelCase", rename_all_fields = "camelCase")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TaskResponse {
     /// The end: it was done.
     TaskSucceeded,
@@ -50,74 +54,48 @@ pub enum TaskResponse {
     TaskFailed,
     /// The engine decided something.
     TaskDecision {
-        /// What and why, after a prefix such as `[CRITERIA]`.
+        /// The decision as a sentence for people, after a prefix such as `[CRITERIA]`.
         reason: String,
+        /// The same for programs.
+        decision: Decision,
     },
     /// The engine opened a session.
     TaskSessionStarted {
-        /// Which.
+        /// The new session.
         session_id: SessionId,
         /// It judges rather than does.
         is_driving: bool,
     },
     /// The engine closed a session, or it died.
     TaskSessionStopped {
-        /// Which.
+        /// The session that is gone.
         session_id: SessionId,
         /// It did what it was opened for.
         succeeded: bool,
     },
     /// Something broke.
-    #[serde(untagged, rename_all = "camelCase")]
     Error {
-        /// What.
-        #[serde(rename = "taskError")]
+        /// The error, with its causes.
         message: String,
     },
 }
 
-/// All fields of all responses, for the same reason as in `session`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AnyResponse {
-    callback: Option<String>,
-    task_error: Option<String>,
-    reason: Option<String>,
-    session_id: Option<SessionId>,
-    is_driving: Option<bool>,
-    succeeded: Option<bool>,
+impl From<Decision> for TaskResponse {
+    fn from(decision: Decision) -> Self {
+        Self::TaskDecision { reason: decision.to_string(), decision }
+    }
 }
 
-impl TryFrom<AnyResponse> for TaskResponse {
-    /// What is missing or unknown.
-    type Error = &'static str;
-
-    fn try_from(any: AnyResponse) -> Result<Self, &'static str> {
-        let session_id = any.session_id.ok_or("sessionId");
-        let Some(callback) = any.callback else {
-            return Ok(Self::Error { message: any.task_error.ok_or("callback")? });
-        };
-        Ok(match callback.as_str() {
-            "taskSucceeded" => Self::TaskSucceeded,
-            "taskFailed" => Self::TaskFailed,
-            "taskDecision" => Self::TaskDecision { reason: any.reason.ok_or("reason")? },
-            "taskSessionStarted" => Self::TaskSessionStarted {
-                session_id: session_id?,
-                is_driving: any.is_driving.ok_or("isDriving")?,
-            },
-            "taskSessionStopped" => Self::TaskSessionStopped {
-                session_id: session_id?,
-                succeeded: any.succeeded.ok_or("succeeded")?,
-            },
-            _ => return Err("a known callback"),
-        })
+impl Serialize for TaskResponse {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Flat::from(self.clone()).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for TaskResponse {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let any = AnyResponse::deserialize(deserializer)?;
-        any.try_into()
+        let flat = Flat::deserialize(deserializer)?;
+        flat.try_into()
             .map_err(|missing| de::Error::custom(format_args!("a task response lacks {missing}")))
     }
 }
@@ -135,8 +113,8 @@ mod tests {
             (R::TaskSucceeded, r#"{"callback":"taskSucceeded"}"#.to_owned()),
             (R::TaskFailed, r#"{"callback":"taskFailed"}"#.to_owned()),
             (
-                R::TaskDecision { reason: "[MISC] x".to_owned() },
-                r#"{"callback":"taskDecision","reason":"[MISC] x"}"#.to_owned(),
+                R::TaskDecision { reason: "[X] x".to_owned(), decision: Decision::Succeeded },
+                r#"{"callback":"taskDecision","reason":"[X] x","kind":"Succeeded"}"#.to_owned(),
             ),
             (
                 R::TaskSessionStarted { session_id, is_driving: true },
@@ -160,7 +138,16 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        for json in ["{}", "[]", r#"{"callback":"onIdle"}"#, r#"{"callback":"taskDecision"}"#] {
+        for json in [
+            "{}",
+            "[]",
+            r#"{"callback":"onIdle"}"#,
+            r#"{"callback":"taskDecision"}"#,
+            r#"{"callback":"taskDecision","kind":"Succeeded"}"#,
+            r#"{"callback":"taskDecision","reason":"[TASK SUCCEEDED] the task succeeded"}"#,
+            r#"{"callback":"taskDecision","reason":"x","kind":"Operation","attempt":2}"#,
+            r#"{"callback":"taskDecision","reason":"x","kind":"Guess"}"#,
+        ] {
             assert!(serde_json::from_str::<TaskResponse>(json).is_err(), "{json}");
         }
     }

@@ -16,7 +16,6 @@
 //! - *Managed*: the task opens its own sessions and leaves none behind. What crashes is replaced
 //!   while the budget lasts.
 
-mod decision;
 mod flow;
 mod judgement;
 mod manager;

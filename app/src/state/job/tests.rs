@@ -37,7 +37,7 @@ impl Tab for Notes {
     }
 
     fn take_task(&self, source: usize, _: TaskId, response: TaskResponse) {
-        if let TaskResponse::TaskDecision { reason } = response {
+        if let TaskResponse::TaskDecision { reason, .. } = response {
             self.note(format!("{source} {reason}"));
         }
     }
@@ -68,7 +68,7 @@ fn state() -> JobState<Notes> {
 ///
 /// - job: `+W tN` a work started, `-W` it succeeded, `~W` it failed, `succeeded`, `failed`,
 ///   `canceled`, `error TEXT`;
-/// - task: `driver N`, `worker N` (sessions), `[TEXT`, `done`;
+/// - task: `driver N`, `worker N` (sessions), `[driving N` (the decision about it), `[TEXT`, `done`;
 /// - session: its prompts;
 /// - any: `closed`, `gone`, `late` (an error that is no end).
 fn batch(items: &[(&str, &[&str])]) -> LiveBatch {
@@ -134,7 +134,16 @@ fn task(said: &str) -> TaskResponse {
         Some(("driver", session)) => started(session, true),
         Some(("worker", session)) => started(session, false),
         _ if said == "done" => TaskResponse::TaskSucceeded,
-        _ => TaskResponse::TaskDecision { reason: said.to_owned() },
+        Some(("[driving", session)) => TaskResponse::TaskDecision {
+            reason: said.to_owned(),
+            decision: Decision::SessionStarted {
+                role: SessionRole::Driving,
+                model: "m".to_owned(),
+                session_id: id("session", number(session)),
+            },
+        },
+        // What they decide does not matter here.
+        _ => TaskResponse::TaskDecision { reason: said.to_owned(), decision: Decision::Succeeded },
     }
 }
 
@@ -200,17 +209,11 @@ fn works_tabs_and_what_is_followed_come_from_the_responses() {
 #[test]
 fn the_start_of_a_driving_session_stands_above_it() {
     let mut state = state();
-    let started = "[SESSION STARTED] driving session started with model m";
-    let said = ["driver 1", started, "[AVAILABILITY", "driver 2", started, "[CRITERIA"];
+    let said = ["driver 1", "[driving 1", "[AVAILABILITY", "driver 2", "[driving 2", "[CRITERIA"];
     let items: [(&str, &[&str]); 2] = [("job", &["+0 t1"]), ("t1", &said)];
     assert!(state.take(batch(&items), 1).is_ok());
     let tab = state.work(0).and_then(|work| work.tab(0)).expect("a tab");
-    let expected = [
-        format!("0 {started}"),
-        "2 [AVAILABILITY".into(),
-        format!("2 {started}"),
-        "4 [CRITERIA".into(),
-    ];
+    let expected = ["0 [driving 1", "2 [AVAILABILITY", "2 [driving 2", "4 [CRITERIA"];
     assert_eq!(*tab.0.borrow(), expected);
 }
 

@@ -159,10 +159,15 @@ fn prompts_of_the_task_engine_are_titled() {
     assert_eq!(shown(&transcript), [(text("User (Task)"), text("do it"))]);
 }
 
+/// A decision whose facts do not matter.
+fn decision(reason: &str) -> TaskResponse {
+    TaskResponse::TaskDecision { reason: text(reason), decision: wire::Decision::Succeeded }
+}
+
 fn decisions() -> Vec<TaskResponse> {
     vec![
-        TaskResponse::TaskDecision { reason: text("[CRITERIA] not met") },
-        TaskResponse::TaskDecision { reason: text("[TASK FAILED] so be it") },
+        decision("[CRITERIA] not met"),
+        decision("[TASK FAILED] so be it"),
         TaskResponse::Error { message: text("boom") },
         TaskResponse::TaskFailed,
     ]
@@ -232,8 +237,7 @@ fn sessions_in_one_transcript_stay_apart_and_in_their_order() {
         }
     };
     let decide = |transcript: &mut Transcript<Cell>, source, reason: &str| {
-        let decision = TaskResponse::TaskDecision { reason: text(reason) };
-        transcript.apply_task(source, task(1), decision);
+        transcript.apply_task(source, task(1), decision(reason));
     };
     let expected = || {
         let session = ["hello", "hm", "Hello", "boom"];

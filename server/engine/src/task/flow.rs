@@ -17,14 +17,15 @@
 //!                       budget lasts
 //! ```
 
-use std::fmt;
 use std::future::Future;
 use std::iter;
 
 use wire::entry::{Criteria, DrivingSessionRetry, Prompt, Task};
+use wire::{
+    Decision, FailedTurn, FailureCause, SessionId, SessionRole as Role, Setback, Unmet, UsedUp,
+};
 
-use super::decision::Decision;
-use super::judgement::{Unmet, Variables, judge_condition, judge_tools};
+use super::judgement::{Answer, Variables, judge_condition, judge_tools};
 use crate::session::CalledTool;
 
 /// How often a task prompt is tried in all when its sessions crash.
@@ -32,24 +33,6 @@ const TASK_TRIES: usize = 5;
 
 /// What a prompt begins with that is sent again after a crash.
 const AFTER_CRASH: &str = "The session crashed, please redo and here is the last request:";
-
-/// What a session is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// Judges conditions.
-    Driving,
-    /// Does the task.
-    Task,
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Driving => "driving",
-            Self::Task => "task",
-        })
-    }
-}
 
 /// Who does what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,18 +77,23 @@ pub(super) trait Port: Send {
         prompt: String,
     ) -> impl Future<Output = (Vec<CalledTool>, Result<(), Broken>)> + Send;
 
+    /// The session that prompts go to, if one is open.
+    fn session(&self) -> Option<SessionId>;
+
     /// Closes the open session.
     fn close(&mut self, succeeded: bool) -> impl Future<Output = ()> + Send;
 
     /// Tells the readers.
-    fn decide(&mut self, decision: Decision<'_>);
+    fn decide(&mut self, decision: Decision);
 }
 
 /// Why a session did not do what it was asked to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Broken {
-    /// It died, or was not even born.
+    /// The session crashed or failed to start.
     Crashed(String),
+    /// The turn failed or was aborted; the session is alive. Costs a try, as a crash does.
+    TurnFailed(FailedTurn, String),
     /// The task is to stop.
     Stopped,
 }
@@ -140,15 +128,21 @@ pub(super) async fn run(plan: Plan<'_>, user_input: String, port: &mut impl Port
     let variables = Variables::new(user_input, plan.task_model.to_owned());
     let mut flow = Flow { plan, variables, port, open: false };
     let result = flow.run().await;
-    flow.close(result.is_ok()).await;
-    let (decision, end) = match &result {
-        Ok(None) => (Decision::Succeeded, TaskEnd::Succeeded),
-        Ok(Some(why)) => (Decision::Failed { why }, TaskEnd::Failed),
-        Err(Broken::Crashed(why)) => (Decision::Failed { why }, TaskEnd::Crashed(why.clone())),
-        Err(Broken::Stopped) => {
-            (Decision::Failed { why: "the task was stopped" }, TaskEnd::Stopped)
+    let (decision, end) = match result {
+        Ok(()) => (Decision::Succeeded, TaskEnd::Succeeded),
+        Err(cause) => {
+            let end = match &cause {
+                FailureCause::NotAvailable | FailureCause::CriteriaNotMet { .. } => TaskEnd::Failed,
+                FailureCause::SessionCrashed { .. } | FailureCause::TurnFailed { .. } => {
+                    TaskEnd::Crashed(cause.to_string())
+                }
+                FailureCause::Stopped => TaskEnd::Stopped,
+            };
+            (Decision::Failed(cause), end)
         }
     };
+    // A session whose task failed did what it was asked to.
+    flow.close(matches!(end, TaskEnd::Succeeded | TaskEnd::Failed)).await;
     if end == TaskEnd::Stopped {
         port.decide(Decision::Stopped);
     }
@@ -194,153 +188,171 @@ impl Request<'_> {
 }
 
 impl<P: Port> Flow<'_, P> {
-    /// Says why the task failed, if it did.
-    async fn run(&mut self) -> Result<Option<String>, Broken> {
-        if let Some(unmet) = self.check_availability().await? {
-            return Ok(Some(format!("{} does not hold", unmet.field)));
-        }
+    async fn run(&mut self) -> Result<(), FailureCause> {
+        self.check_availability().await?;
         let task = self.plan.task;
         let tools = self.ask(Role::Task, (&task.prompt).into()).await?;
         let Some(criteria) = &task.criteria else {
-            return Ok(None);
+            return Ok(());
         };
-        let Some(unmet) = self.check_criteria(criteria, &tools).await? else {
-            return Ok(None);
-        };
-        let unmet = self.retry(criteria, unmet).await?;
-        Ok(unmet.map(|unmet| format!("{} is not met", unmet.field)))
-    }
-
-    async fn check_availability(&mut self) -> Result<Option<Unmet>, Broken> {
-        let availability = self.plan.task.availability.as_ref();
-        let condition = availability.and_then(|availability| availability.condition.as_ref());
-        let Some(condition) = condition.filter(|_| self.plan.mode != Mode::Borrowing) else {
-            return Ok(None);
-        };
-        let field = "availability.condition";
-        let (content, tools) = self.ask_condition(condition).await?;
-        match judge_condition(field, content, &tools) {
-            Ok(reason) => {
-                self.port.decide(Decision::Available { reason });
-                Ok(None)
-            }
-            Err(unmet) => {
-                self.port.decide(Decision::NotAvailable { unmet: &unmet });
-                Ok(Some(unmet))
-            }
+        match self.check_criteria(criteria, &tools, 1).await? {
+            Some(unmet) => self.retry(criteria, unmet).await,
+            None => Ok(()),
         }
     }
 
-    /// What is not met, if anything. The condition is not asked for if tools are missing.
+    async fn check_availability(&mut self) -> Result<(), FailureCause> {
+        let availability = self.plan.task.availability.as_ref();
+        let condition = availability.and_then(|availability| availability.condition.as_ref());
+        let Some(condition) = condition.filter(|_| self.plan.mode != Mode::Borrowing) else {
+            return Ok(());
+        };
+        let (condition, Answer { met, argument }) = self.ask_condition(condition).await?;
+        self.port.decide(Decision::Availability { condition, met, argument });
+        if met { Ok(()) } else { Err(FailureCause::NotAvailable) }
+    }
+
+    /// What is not met after an attempt, if anything. The condition is not asked for if tools are
+    /// missing.
     async fn check_criteria(
         &mut self,
         criteria: &Criteria,
         tools: &[CalledTool],
-    ) -> Result<Option<Unmet>, Broken> {
-        let judged = match (judge_tools(&criteria.tool_executed, tools), &criteria.condition) {
-            (Ok(()), Some(condition)) => {
-                let (content, tools) = self.ask_condition(condition).await?;
-                judge_condition("criteria.condition", content, &tools).map(|_| ())
-            }
-            (judged, _) => judged,
-        };
-        let Err(unmet) = judged else {
-            self.port.decide(Decision::CriteriaMet);
-            return Ok(None);
-        };
-        self.port.decide(Decision::CriteriaNotMet { unmet: &unmet });
-        Ok(Some(unmet))
+        attempt: u32,
+    ) -> Result<Option<Unmet>, FailureCause> {
+        let mut unmet = judge_tools(&criteria.tool_executed, tools);
+        if let (None, Some(condition)) = (&unmet, &criteria.condition) {
+            let (condition, Answer { met, argument }) = self.ask_condition(condition).await?;
+            unmet = (!met).then_some(Unmet::Condition { condition, argument });
+        }
+        self.port.decide(Decision::Criteria { attempt, unmet: unmet.clone() });
+        Ok(unmet)
     }
 
-    /// Tries again until the criteria are met, and says what is not met in the end.
-    async fn retry(
-        &mut self,
-        criteria: &Criteria,
-        mut unmet: Unmet,
-    ) -> Result<Option<Unmet>, Broken> {
-        let action = &criteria.failure_action;
-        for number in 1..=action.retry_times {
-            self.port.decide(Decision::Retry { number, of: action.retry_times });
-            match self.retry_once(criteria, &unmet).await {
-                Ok(None) => return Ok(None),
-                Ok(Some(still)) => unmet = still,
-                Err(Broken::Crashed(_)) if self.plan.mode != Mode::Borrowing => {
-                    self.port.decide(Decision::RetryCrashed { number });
+    /// Tries again until the criteria are met or no retry is left.
+    async fn retry(&mut self, criteria: &Criteria, mut unmet: Unmet) -> Result<(), FailureCause> {
+        let retries = criteria.failure_action.retry_times;
+        for attempt in (1..=retries).map(|retry| retry.saturating_add(1)) {
+            self.port.decide(Decision::Operation { attempt, retries });
+            let setback = match self.retry_once(criteria, &unmet, attempt).await {
+                Ok(None) => return Ok(()),
+                Ok(Some(still)) => {
+                    unmet = still;
+                    continue;
                 }
-                Err(broken) => return Err(broken),
-            }
+                Err(cause) if self.plan.mode == Mode::Borrowing => return Err(cause),
+                Err(FailureCause::SessionCrashed { .. }) => Setback::SessionCrashed,
+                Err(FailureCause::TurnFailed { .. }) => Setback::TurnFailed,
+                Err(cause) => return Err(cause),
+            };
+            self.port.decide(Decision::UsedUp(UsedUp::Attempt { attempt, setback }));
         }
-        self.port.decide(Decision::RetriesUsedUp { retries: action.retry_times });
-        Ok(Some(unmet))
+        self.port.decide(Decision::UsedUp(UsedUp::Retries { retries }));
+        Err(FailureCause::CriteriaNotMet { criterion: unmet.criterion() })
     }
 
     async fn retry_once(
         &mut self,
         criteria: &Criteria,
         unmet: &Unmet,
-    ) -> Result<Option<Unmet>, Broken> {
+        attempt: u32,
+    ) -> Result<Option<Unmet>, FailureCause> {
         let request = Request {
             prompt: &self.plan.task.prompt,
-            missing: &unmet.missing,
+            missing: unmet.missing(),
             additional: criteria.failure_action.additional_prompt.as_ref(),
         };
         let tools = self.ask(Role::Task, request).await?;
-        self.check_criteria(criteria, &tools).await
+        self.check_criteria(criteria, &tools, attempt).await
     }
 
-    /// The condition as it was sent, and the tools that were called for it.
+    /// The condition as it was sent, and how it was judged.
     async fn ask_condition(
         &mut self,
         condition: &Prompt,
-    ) -> Result<(String, Vec<CalledTool>), Broken> {
+    ) -> Result<(String, Answer), FailureCause> {
         let content = self.variables.fill_in(condition);
         let tools = self.ask(Role::Driving, condition.into()).await?;
-        Ok((content, tools))
+        Ok((content, judge_condition(&tools)))
     }
 
-    /// Sends a prompt, again and again while its sessions crash and the budget lasts.
-    async fn ask(&mut self, role: Role, request: Request<'_>) -> Result<Vec<CalledTool>, Broken> {
+    /// Sends a prompt, again and again while its sessions crash or its turns fail, and the budget
+    /// lasts.
+    async fn ask(
+        &mut self,
+        role: Role,
+        request: Request<'_>,
+    ) -> Result<Vec<CalledTool>, FailureCause> {
         // One session that does everything is the task's.
         let role = if self.plan.mode == Mode::SeveralModels { role } else { Role::Task };
-        let mut last_crash = None;
-        let mut tries = 0;
+        let (mut crashes, mut failed_turns) = (0, 0);
+        let mut cause = None;
         for model in budget(&self.plan, role) {
-            tries += 1;
-            match self.ask_once(role, model, request, last_crash.is_some()).await {
-                Err(Broken::Crashed(error)) => {
-                    self.port.decide(Decision::SessionCrashed { role, model, error: &error });
-                    last_crash = Some(error);
+            let (session_id, broken) =
+                match self.ask_once(role, model, request, cause.is_some()).await {
+                    Ok(tools) => return Ok(tools),
+                    Err(failure) => failure,
+                };
+            let tries = crashes + failed_turns + 1;
+            let model = model.to_owned();
+            match broken {
+                Broken::Stopped => return Err(FailureCause::Stopped),
+                Broken::Crashed(error) => {
+                    crashes += 1;
+                    cause = Some(FailureCause::SessionCrashed { role, error: error.clone() });
+                    self.port.decide(Decision::SessionCrashed {
+                        role,
+                        model,
+                        session_id,
+                        tries,
+                        error,
+                    });
                 }
-                result => return result,
+                Broken::TurnFailed(outcome, error) => {
+                    failed_turns += 1;
+                    cause = Some(FailureCause::TurnFailed { role, error: error.clone() });
+                    self.port.decide(Decision::TurnFailed {
+                        role,
+                        model,
+                        session_id,
+                        tries,
+                        outcome,
+                        error,
+                    });
+                }
             }
         }
-        let decision = Decision::CrashesUsedUp { role, tries };
-        self.port.decide(decision);
-        let error = last_crash.unwrap_or_default();
-        Err(Broken::Crashed(format!("the {role} session crashed: {error}")))
+        self.port.decide(Decision::UsedUp(UsedUp::Tries { role, crashes, failed_turns }));
+        let nothing_tried = FailureCause::SessionCrashed { role, error: String::new() };
+        Err(cause.unwrap_or(nothing_tried))
     }
 
+    /// Sends a prompt once. If that fails, says in which session.
     async fn ask_once(
         &mut self,
         role: Role,
         model: &str,
         request: Request<'_>,
-        crashed_before: bool,
-    ) -> Result<Vec<CalledTool>, Broken> {
+        is_repeated: bool,
+    ) -> Result<Vec<CalledTool>, (Option<SessionId>, Broken)> {
         if self.plan.mode != Mode::Borrowing && !self.open {
-            self.port.open(role, model).await?;
+            self.port.open(role, model).await.map_err(|broken| (None, broken))?;
             self.open = true;
-            self.port.decide(Decision::SessionStarted { role, model });
+            if let Some(session_id) = self.port.session() {
+                let model = model.to_owned();
+                self.port.decide(Decision::SessionStarted { role, model, session_id });
+            }
         }
+        let session = self.port.session();
         let text = request.text(&self.variables);
-        let text = if crashed_before { format!("{AFTER_CRASH}\n{text}") } else { text };
+        let text = if is_repeated { format!("{AFTER_CRASH}\n{text}") } else { text };
         let (tools, result) = self.port.send(text).await;
         self.variables.note(&tools);
         // Its mission has ended, unless it is the one that does everything.
         if result.is_err() || self.plan.mode == Mode::SeveralModels {
             self.close(result.is_ok()).await;
         }
-        result.map(|()| tools)
+        result.map(|()| tools).map_err(|broken| (session, broken))
     }
 
     async fn close(&mut self, succeeded: bool) {

@@ -1,8 +1,8 @@
 //! What the tools that were called in a turn mean: conditions, criteria, reported values.
 
 use std::borrow::Cow;
-use std::fmt;
 
+use wire::Unmet;
 use wire::entry::{
     JOB_BOOLEAN_FALSE, JOB_BOOLEAN_TRUE, JOB_PREPARE_DOCUMENT, Prompt, RuntimeVariable,
 };
@@ -61,55 +61,29 @@ impl Variables {
     }
 }
 
-/// A condition or criterion that is not met: which field, what it says, and why.
+/// What a judge said of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Unmet {
-    pub(super) field: &'static str,
-    content: String,
-    why: String,
-    /// The tools that should have been called, if it is about tools.
-    pub(super) missing: Vec<String>,
+pub(super) struct Answer {
+    pub(super) met: bool,
+    /// The argument of the boolean tool that decided; `None` if none was called.
+    pub(super) argument: Option<String>,
 }
 
-impl fmt::Display for Unmet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} failed: {}\n{}", self.field, self.why, self.content)
-    }
-}
-
-/// The reason why a condition holds, judged by the last boolean tool that was called.
-pub(super) fn judge_condition<'t>(
-    field: &'static str,
-    content: String,
-    tools: &'t [CalledTool],
-) -> Result<&'t str, Unmet> {
+/// Whether a condition holds: the last boolean tool that was called decides.
+pub(super) fn judge_condition(tools: &[CalledTool]) -> Answer {
     let is_boolean = |name: &str| [JOB_BOOLEAN_TRUE, JOB_BOOLEAN_FALSE].contains(&name);
     let last = tools.iter().rfind(|tool| tool.succeeded && is_boolean(&tool.name));
-    let why = match last {
-        Some(tool) if tool.name == JOB_BOOLEAN_TRUE => {
-            return Ok(tool.argument().unwrap_or_default());
-        }
-        Some(tool) => {
-            format!("{JOB_BOOLEAN_FALSE} was called: {}", tool.argument().unwrap_or_default())
-        }
-        None => format!("neither {JOB_BOOLEAN_TRUE} nor {JOB_BOOLEAN_FALSE} was called"),
-    };
-    Err(Unmet { field, content, why, missing: Vec::new() })
+    Answer {
+        met: last.is_some_and(|tool| tool.name == JOB_BOOLEAN_TRUE),
+        argument: last.map(|tool| tool.argument().unwrap_or_default().to_owned()),
+    }
 }
 
-/// Whether all required tools were called.
-pub(super) fn judge_tools(required: &[String], tools: &[CalledTool]) -> Result<(), Unmet> {
+/// What is unmet unless all required tools were called.
+pub(super) fn judge_tools(required: &[String], tools: &[CalledTool]) -> Option<Unmet> {
     let called = |name: &String| tools.iter().any(|tool| tool.succeeded && tool.name == *name);
     let missing: Vec<_> = required.iter().filter(|name| !called(name)).cloned().collect();
-    if missing.is_empty() {
-        return Ok(());
-    }
-    Err(Unmet {
-        field: "criteria.toolExecuted",
-        content: required.join(", "),
-        why: format!("not called: {}", missing.join(", ")),
-        missing,
-    })
+    (!missing.is_empty()).then(|| Unmet::ToolExecuted { required: required.to_vec(), missing })
 }
 
 #[cfg(test)]
@@ -132,22 +106,16 @@ mod tests {
     fn the_last_boolean_tool_decides() {
         let (yes, no) = (call(JOB_BOOLEAN_TRUE, "good"), call(JOB_BOOLEAN_FALSE, "bad"));
         let other = call(JOB_PREPARE_DOCUMENT, "doc");
-        let judge = |tools: &[CalledTool]| {
-            let judged = judge_condition("f", "c".to_owned(), tools);
-            judged.map(str::to_owned).map_err(|unmet| unmet.why)
-        };
-        let none = "neither job_boolean_true nor job_boolean_false was called";
-        let bad = "job_boolean_false was called: bad";
-        for (tools, expected) in [
-            (vec![yes.clone()], Ok("good")),
-            (vec![no.clone(), yes.clone(), other.clone()], Ok("good")),
-            (vec![yes.clone(), no.clone()], Err(bad)),
-            (vec![no.clone(), failed(JOB_BOOLEAN_TRUE)], Err(bad)),
-            (vec![other], Err(none)),
-            (vec![], Err(none)),
+        for (tools, met, argument) in [
+            (vec![yes.clone()], true, Some("good")),
+            (vec![no.clone(), yes.clone(), other.clone()], true, Some("good")),
+            (vec![yes.clone(), no.clone()], false, Some("bad")),
+            (vec![no.clone(), failed(JOB_BOOLEAN_TRUE)], false, Some("bad")),
+            (vec![other], false, None),
+            (vec![], false, None),
         ] {
-            let expected = expected.map(str::to_owned).map_err(str::to_owned);
-            assert_eq!(judge(&tools), expected, "{tools:?}");
+            let expected = Answer { met, argument: argument.map(str::to_owned) };
+            assert_eq!(judge_condition(&tools), expected, "{tools:?}");
         }
     }
 
@@ -155,17 +123,12 @@ mod tests {
     fn all_required_tools_must_have_been_called() {
         let required = [JOB_PREPARE_DOCUMENT.to_owned(), JOB_PREREQUISITE_FAILED.to_owned()];
         let document = call(JOB_PREPARE_DOCUMENT, "a");
-        assert_eq!(judge_tools(&[], &[]), Ok(()));
+        assert_eq!(judge_tools(&[], &[]), None);
         let both = [call(JOB_PREREQUISITE_FAILED, "b"), document.clone()];
-        assert_eq!(judge_tools(&required, &both), Ok(()));
+        assert_eq!(judge_tools(&required, &both), None);
         let unmet = judge_tools(&required, &[document, failed(JOB_PREREQUISITE_FAILED)]);
-        let unmet = unmet.expect_err("one is missing");
-        assert_eq!(unmet.missing, [JOB_PREREQUISITE_FAILED]);
-        assert_eq!(
-            unmet.to_string(),
-            "criteria.toolExecuted failed: not called: job_prerequisite_failed\n\
-             job_prepare_document, job_prerequisite_failed"
-        );
+        let missing = vec![JOB_PREREQUISITE_FAILED.to_owned()];
+        assert_eq!(unmet, Some(Unmet::ToolExecuted { required: required.into(), missing }));
     }
 
     #[test]

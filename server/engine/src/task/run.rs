@@ -7,10 +7,9 @@ use parking_lot::Mutex;
 use store::live::LiveLog;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use wire::{SessionId, TaskResponse, Usage};
+use wire::{Decision, FailedTurn, SessionId, SessionRole, TaskResponse, Usage};
 
-use super::decision::Decision;
-use super::flow::{Broken, Port, Role, TaskEnd};
+use super::flow::{Broken, Port, TaskEnd};
 use crate::running::Conclude;
 use crate::session::{CalledTool, PendingTurn, SessionManager, TurnEnd, TurnOutcome};
 
@@ -34,11 +33,8 @@ pub(super) struct SessionPort {
 
 impl SessionPort {
     fn begin_send(&self, prompt: String) -> Result<PendingTurn, Broken> {
-        let session = match self.sessions {
-            Sessions::Borrowed(session) => Some(session),
-            Sessions::Own { open, .. } => open,
-        };
-        let session = session.ok_or_else(|| Broken::Crashed("no session is open".to_owned()))?;
+        let session =
+            self.session().ok_or_else(|| Broken::Crashed("no session is open".to_owned()))?;
         let sent = self.manager.send_generated(session, prompt);
         sent.map_err(|error| Broken::Crashed(error.to_string()))
     }
@@ -52,7 +48,7 @@ impl SessionPort {
 }
 
 impl Port for SessionPort {
-    async fn open(&mut self, role: Role, model: &str) -> Result<(), Broken> {
+    async fn open(&mut self, role: SessionRole, model: &str) -> Result<(), Broken> {
         let Sessions::Own { working_directory, permissions, open } = &mut self.sessions else {
             return Ok(());
         };
@@ -63,7 +59,7 @@ impl Port for SessionPort {
         };
         let session_id = session.map_err(|error| Broken::Crashed(error.to_string()))?;
         *open = Some(session_id);
-        let is_driving = role == Role::Driving;
+        let is_driving = role == SessionRole::Driving;
         self.log.push(&TaskResponse::TaskSessionStarted { session_id, is_driving });
         Ok(())
     }
@@ -85,10 +81,20 @@ impl Port for SessionPort {
         let result = match ended {
             TurnEnd::Idle => Ok(()),
             _ if self.stop.is_cancelled() => Err(Broken::Stopped),
-            TurnEnd::Aborted => Err(Broken::Crashed("the turn was aborted".to_owned())),
-            TurnEnd::Failed(error) | TurnEnd::Crashed(error) => Err(Broken::Crashed(error)),
+            TurnEnd::Aborted => {
+                Err(Broken::TurnFailed(FailedTurn::Aborted, "the turn was aborted".to_owned()))
+            }
+            TurnEnd::Failed(error) => Err(Broken::TurnFailed(FailedTurn::Failed, error)),
+            TurnEnd::Crashed(error) => Err(Broken::Crashed(error)),
         };
         (tools, result)
+    }
+
+    fn session(&self) -> Option<SessionId> {
+        match self.sessions {
+            Sessions::Borrowed(session) => Some(session),
+            Sessions::Own { open, .. } => open,
+        }
     }
 
     async fn close(&mut self, succeeded: bool) {
@@ -98,8 +104,8 @@ impl Port for SessionPort {
         self.log.push(&TaskResponse::TaskSessionStopped { session_id, succeeded });
     }
 
-    fn decide(&mut self, decision: Decision<'_>) {
-        self.log.push(&TaskResponse::TaskDecision { reason: decision.to_string() });
+    fn decide(&mut self, decision: Decision) {
+        self.log.push(&decision.into());
     }
 }
 

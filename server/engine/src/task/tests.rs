@@ -12,7 +12,10 @@ use platform::lifecycle::Lifecycle;
 use serde_json::{Value, json};
 use store::live::{Delivery, LiveSettings, LiveShared, PollError, ReaderKey};
 use wire::entry::Entry;
-use wire::{LiveToken, PermissionMode, SessionId, SessionResponse, TaskId, TaskResponse};
+use wire::{
+    Decision, FailedTurn, LiveToken, PermissionMode, SessionId, SessionResponse, TaskId,
+    TaskResponse,
+};
 
 use super::*;
 use crate::session::{SessionManager, SessionSettings};
@@ -175,15 +178,24 @@ impl Minutes {
 
     /// The roles and models of the sessions, one line each.
     fn sessions(&self) -> String {
-        let started = self.decisions().into_iter();
-        let started = started.filter_map(|text| text.strip_prefix("[SESSION STARTED] "));
-        started.collect::<Vec<_>>().join("\n").replace(" session started with model", "")
+        let started = facts(&self.responses).filter_map(|decision| match decision {
+            Decision::SessionStarted { role, model, .. } => Some(format!("{role} {model}")),
+            _ => None,
+        });
+        started.collect::<Vec<_>>().join("\n")
     }
+}
+
+fn facts(responses: &[TaskResponse]) -> impl Iterator<Item = &Decision> {
+    responses.iter().filter_map(|response| match response {
+        TaskResponse::TaskDecision { decision, .. } => Some(decision),
+        _ => None,
+    })
 }
 
 fn decisions(responses: &[TaskResponse]) -> Vec<&str> {
     let decisions = responses.iter().filter_map(|response| match response {
-        TaskResponse::TaskDecision { reason } => Some(reason.as_str()),
+        TaskResponse::TaskDecision { reason, .. } => Some(reason.as_str()),
         _ => None,
     });
     decisions.collect()

@@ -1,7 +1,9 @@
 //! Every path of the control flow, as tables: what the sessions do, and what is done about it.
 
+mod setbacks;
+
 use std::collections::VecDeque;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use serde_json::{Value, json};
 use wire::entry::{DRIVING, Entry};
@@ -23,10 +25,15 @@ fn entry(task: &Value) -> Entry {
 
 /// Sessions that follow a script, and the minutes of what happened.
 struct Script {
-    /// What becomes of each prompt: a job tool and its argument, `nothing`, `crash` or `stop`; or,
-    /// before a session is opened, `refuse` or `stop opening`.
+    /// What becomes of each prompt: a job tool and its argument, `nothing`, `crash`, `fail`, `abort`
+    /// or `stop`; or, before a session is opened, `refuse` or `stop opening`.
     acts: VecDeque<&'static str>,
     minutes: String,
+    decisions: Vec<Decision>,
+}
+
+fn session_id() -> SessionId {
+    "session-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11".parse().expect("an id")
 }
 
 impl Script {
@@ -58,6 +65,12 @@ impl Port for Script {
         let (name, argument) = act.split_once(' ').unwrap_or((act, ""));
         match name {
             "crash" => (Vec::new(), Err(Broken::Crashed("boom".to_owned()))),
+            "fail" => {
+                (Vec::new(), Err(Broken::TurnFailed(FailedTurn::Failed, "no quota".to_owned())))
+            }
+            "abort" => {
+                (Vec::new(), Err(Broken::TurnFailed(FailedTurn::Aborted, "aborted".to_owned())))
+            }
             "stop" => (Vec::new(), Err(Broken::Stopped)),
             "nothing" => (Vec::new(), Ok(())),
             name => {
@@ -72,8 +85,13 @@ impl Port for Script {
         self.note(if succeeded { "close" } else { "close broken" });
     }
 
-    fn decide(&mut self, decision: Decision<'_>) {
-        // They have tests of their own, below.
+    fn session(&self) -> Option<SessionId> {
+        Some(session_id())
+    }
+
+    fn decide(&mut self, decision: Decision) {
+        self.decisions.push(decision.clone());
+        // Opening one is noted already.
         if !matches!(decision, Decision::SessionStarted { .. }) {
             let text = decision.to_string();
             self.note(text.lines().next().unwrap_or_default());
@@ -82,6 +100,10 @@ impl Port for Script {
 }
 
 async fn minutes_of(task: &Value, mode: Option<Mode>, acts: &[&'static str]) -> String {
+    run_script(task, mode, acts).await.minutes
+}
+
+async fn run_script(task: &Value, mode: Option<Mode>, acts: &[&'static str]) -> Script {
     let entry = entry(task);
     let task = &entry.tasks["t"];
     let plan = Plan {
@@ -91,11 +113,12 @@ async fn minutes_of(task: &Value, mode: Option<Mode>, acts: &[&'static str]) -> 
         driving_model: &entry.models[DRIVING],
         driving_retries: &entry.driving_session_retries,
     };
-    let mut script = Script { acts: acts.iter().copied().collect(), minutes: String::new() };
+    let acts = acts.iter().copied().collect();
+    let mut script = Script { acts, minutes: String::new(), decisions: Vec::new() };
     let end = run(plan, "input".to_owned(), &mut script).await;
     assert_eq!(script.acts, [""; 0], "acts that were not needed");
     script.note(format_args!("= {}", end.name()));
-    script.minutes
+    script
 }
 
 async fn check(task: Value, acts: &[&'static str], expected: &str) {
@@ -284,95 +307,6 @@ async fn without_retries_a_criterion_that_is_not_met_fails_the_task() {
         = failed").await;
 }
 
-#[tokio::test]
-async fn what_crashed_is_replaced_and_asked_again() {
-    check(
-        plain(),
-        &["crash", "refuse", "nothing"],
-        "
-        open task w
-        > do it
-        close broken
-        [SESSION CRASHED] task session with model w crashed: boom
-        refused task w
-        [SESSION CRASHED] task session with model w crashed: the agent did not start
-        open task w
-        > The session crashed, please redo and here is the last request:|do it
-        close
-        [TASK SUCCEEDED] the task succeeded
-        = succeeded",
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn a_task_prompt_is_tried_five_times_in_all() {
-    let minutes = minutes_of(&plain(), None, &["crash"; 5]).await;
-    assert_eq!(minutes.matches("open task w").count(), 5);
-    assert_eq!(minutes.matches("close broken").count(), 5);
-    let end = "
-[DECISION] the task session crashed 5 times, which uses up its tries
-[TASK FAILED] the task session crashed: boom
-= crashed
-";
-    assert!(minutes.ends_with(end), "{minutes}");
-}
-
-#[tokio::test]
-async fn a_driving_prompt_falls_back_in_rounds_with_a_fresh_budget_each() {
-    let task = with(json!({ "availability": available(), "criteria": criteria(false, 0) }));
-    let acts = [
-        "crash",
-        "crash",
-        "crash",
-        "boolean_true a",
-        "nothing",
-        "crash",
-        "crash",
-        "crash",
-        "crash",
-    ];
-    check(task, &acts, "
-        open driving d
-        > can it:|job_boolean_true or job_boolean_false?
-        close broken
-        [SESSION CRASHED] driving session with model d crashed: boom
-        open driving d
-        > The session crashed, please redo and here is the last request:|can it:|job_boolean_true or job_boolean_false?
-        close broken
-        [SESSION CRASHED] driving session with model d crashed: boom
-        open driving e
-        > The session crashed, please redo and here is the last request:|can it:|job_boolean_true or job_boolean_false?
-        close broken
-        [SESSION CRASHED] driving session with model e crashed: boom
-        open driving e
-        > The session crashed, please redo and here is the last request:|can it:|job_boolean_true or job_boolean_false?
-        close
-        [AVAILABILITY] availability.condition holds: a
-        open task w
-        > do it
-        close
-        open driving d
-        > is it:|job_boolean_true or job_boolean_false?
-        close broken
-        [SESSION CRASHED] driving session with model d crashed: boom
-        open driving d
-        > The session crashed, please redo and here is the last request:|is it:|job_boolean_true or job_boolean_false?
-        close broken
-        [SESSION CRASHED] driving session with model d crashed: boom
-        open driving e
-        > The session crashed, please redo and here is the last request:|is it:|job_boolean_true or job_boolean_false?
-        close broken
-        [SESSION CRASHED] driving session with model e crashed: boom
-        open driving e
-        > The session crashed, please redo and here is the last request:|is it:|job_boolean_true or job_boolean_false?
-        close broken
-        [SESSION CRASHED] driving session with model e crashed: boom
-        [DECISION] the driving session crashed 4 times, which uses up its tries
-        [TASK FAILED] the driving session crashed: boom
-        = crashed").await;
-}
-
 #[test]
 fn each_round_tries_every_model_that_has_retries_left() {
     let order = |retries: &[(&str, u32)]| -> String {
@@ -388,91 +322,6 @@ fn each_round_tries_every_model_that_has_retries_left() {
     assert_eq!(order(&[("a", 2), ("b", 1), ("c", 3)]), "abcacc");
     assert_eq!(order(&[("a", 0), ("b", 1)]), "b");
     assert_eq!(order(&[]), "");
-}
-
-#[tokio::test]
-async fn in_one_session_a_condition_has_the_budget_of_the_task() {
-    let acts = ["crash", "crash", "crash", "crash", "boolean_true ok", "nothing"];
-    let task = with(json!({ "availability": available() }));
-    let minutes = minutes_of(&task, None, &acts).await;
-    assert_eq!(minutes.matches("open task w").count(), 5, "{minutes}");
-    assert!(!minutes.contains("driving"), "{minutes}");
-    assert!(minutes.ends_with("= succeeded\n"), "{minutes}");
-}
-
-#[tokio::test]
-async fn a_budget_used_up_in_a_retry_is_one_failed_retry() {
-    for (same_session, crashes) in [(true, ["crash"; 5].as_slice()), (false, &["crash"; 5])] {
-        let task = with(json!({ "criteria": criteria(same_session, 2) }));
-        let mut acts = vec!["nothing", "boolean_false no"];
-        acts.extend(crashes);
-        acts.extend(["nothing", "boolean_true yes"]);
-        let minutes = minutes_of(&task, None, &acts).await;
-        let lines: Vec<_> = minutes.lines().filter(|line| line.starts_with(['[', '='])).collect();
-        let crash = "[SESSION CRASHED] task session with model w crashed: boom";
-        assert_eq!(
-            lines,
-            [
-                "[CRITERIA] criteria.condition failed: job_boolean_false was called: no",
-                "[OPERATION] retry #1 of 2 starts",
-                crash,
-                crash,
-                crash,
-                crash,
-                crash,
-                "[DECISION] the task session crashed 5 times, which uses up its tries",
-                "[DECISION] retry #1 failed, because its session kept crashing",
-                "[OPERATION] retry #2 of 2 starts",
-                "[CRITERIA] all criteria are met",
-                "[TASK SUCCEEDED] the task succeeded",
-                "= succeeded",
-            ]
-        );
-        let (opened, closed) = (minutes.matches("open ").count(), minutes.matches("close").count());
-        assert_eq!(opened, closed, "{minutes}");
-    }
-}
-
-#[tokio::test]
-async fn a_crash_of_the_judge_in_a_retry_is_one_failed_retry_too() {
-    let task = with(json!({ "criteria": criteria(false, 1) }));
-    let acts = ["nothing", "boolean_false no", "nothing", "crash", "crash", "crash", "crash"];
-    let minutes = minutes_of(&task, None, &acts).await;
-    let end = "
-[DECISION] retry #1 failed, because its session kept crashing
-[DECISION] all 1 retries are used up
-[TASK FAILED] criteria.condition is not met
-= failed
-";
-    assert!(minutes.ends_with(end), "{minutes}");
-}
-
-#[tokio::test]
-async fn a_crash_of_a_borrowed_session_fails_the_task_at_once() {
-    let task = with(json!({ "criteria": criteria(true, 3) }));
-    let mode = Some(Mode::Borrowing);
-    check_in(
-        mode,
-        task.clone(),
-        &["crash"],
-        "
-        > do it
-        [SESSION CRASHED] task session with model w crashed: boom
-        [DECISION] the task session crashed, and is not tried again
-        [TASK FAILED] the task session crashed: boom
-        = crashed",
-    )
-    .await;
-    check_in(mode, task, &["nothing", "nothing", "crash"], "
-        > do it
-        > is it:|job_boolean_true or job_boolean_false?
-        [CRITERIA] criteria.condition failed: neither job_boolean_true nor job_boolean_false was called
-        [OPERATION] retry #1 of 3 starts
-        > do it
-        [SESSION CRASHED] task session with model w crashed: boom
-        [DECISION] the task session crashed, and is not tried again
-        [TASK FAILED] the task session crashed: boom
-        = crashed").await;
 }
 
 #[tokio::test]
@@ -526,32 +375,4 @@ async fn prompts_have_the_values_of_the_moment_in_which_they_are_sent() {
             "job_boolean_true x.md",
         ]
     );
-}
-
-#[test]
-fn decisions_say_what_they_are_about_and_why() {
-    let unmet = judge_condition("criteria.condition", "is it?\nor not?".to_owned(), &[]);
-    let unmet = unmet.expect_err("nothing was called");
-    for (decision, text) in [
-        (
-            Decision::SessionStarted { role: Role::Driving, model: "m" },
-            "[SESSION STARTED] driving session started with model m",
-        ),
-        (
-            Decision::SessionStarted { role: Role::Task, model: "m" },
-            "[SESSION STARTED] task session started with model m",
-        ),
-        (
-            Decision::CriteriaNotMet { unmet: &unmet },
-            "[CRITERIA] criteria.condition failed: neither job_boolean_true nor job_boolean_false \
-             was called\nis it?\nor not?",
-        ),
-        (
-            Decision::NotAvailable { unmet: &unmet },
-            "[AVAILABILITY] criteria.condition failed: neither job_boolean_true nor \
-             job_boolean_false was called\nis it?\nor not?\nCounts as job_prerequisite_failed.",
-        ),
-    ] {
-        assert_eq!(decision.to_string(), text);
-    }
 }

@@ -104,7 +104,12 @@ async fn an_aborted_turn_fails_the_task_and_keeps_the_session() {
     harness.sessions.abort(session).expect("open");
     let seen = harness.read_task(id).await;
     check_order(&seen, &TaskEnd::Crashed(String::new()));
-    assert!(decisions(&seen).iter().any(|text| text.contains("the turn was aborted")));
+    let aborted = facts(&seen).any(|decision| {
+        let Decision::TurnFailed { session_id, outcome, .. } = decision else { return false };
+        *outcome == FailedTurn::Aborted && *session_id == Some(session)
+    });
+    assert!(aborted, "{seen:?}");
+    assert!(!decisions(&seen).iter().any(|text| text.contains("[SESSION CRASHED]")), "{seen:?}");
     assert_eq!(harness.sessions.list().len(), 1);
     harness.end().await;
 }

@@ -156,10 +156,36 @@ async fn a_crash_is_recovered_from() {
         minutes.prefixes(),
         "[SESSION STARTED]\n[SESSION CRASHED]\n[SESSION STARTED]\n[TASK SUCCEEDED]"
     );
-    // A turn that failed was not dealt with either, though its session lives.
+    // The session that is named is the one that crashed.
+    let mut started = None;
+    for response in &minutes.responses {
+        match response {
+            TaskResponse::TaskSessionStarted { session_id, .. } => started = Some(*session_id),
+            TaskResponse::TaskDecision {
+                decision: Decision::SessionCrashed { session_id, tries, .. },
+                ..
+            } => assert_eq!((*session_id, *tries), (started, 1)),
+            _ => {}
+        }
+    }
+    harness.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_fails_costs_a_try_though_its_session_lives() {
+    let harness = Harness::new();
     let minutes = harness.run(task("Fail with \"no quota\".", json!({}))).await;
     assert!(matches!(&minutes.end, TaskEnd::Crashed(error) if error.contains("no quota")));
     assert_eq!(minutes.prompts.len(), 5);
+    let failed = facts(&minutes.responses).filter_map(|decision| match decision {
+        Decision::TurnFailed { outcome, tries, session_id, .. } => {
+            assert!(session_id.is_some());
+            Some((*outcome, *tries))
+        }
+        _ => None,
+    });
+    assert_eq!(failed.collect::<Vec<_>>(), [1, 2, 3, 4, 5].map(|n| (FailedTurn::Failed, n)));
+    assert!(!minutes.prefixes().contains("[SESSION CRASHED]"), "{}", minutes.prefixes());
     let stopped = minutes.responses.iter().filter(|response| {
         matches!(response, TaskResponse::TaskSessionStopped { succeeded: false, .. })
     });

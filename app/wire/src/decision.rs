@@ -1,0 +1,420 @@
+//! Decisions of the task engine: typed facts, and the sentence that people read.
+//!
+//! The engine makes a [`Decision`]; `taskDecision` carries its facts as fields, and as `reason` what
+//! its `Display` says. Programs read the fields. Nothing reads the sentence but people.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::SessionId;
+use crate::entry::{JOB_BOOLEAN_FALSE, JOB_BOOLEAN_TRUE};
+
+/// What a session of a task is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SessionRole {
+    /// Judges conditions.
+    Driving,
+    /// Does the task.
+    Task,
+}
+
+/// How a turn ended that did not complete, in a session that is still alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FailedTurn {
+    /// The provider refused it, or the backend reported an error.
+    Failed,
+    /// It was aborted.
+    Aborted,
+}
+
+/// Why a prompt got no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Setback {
+    /// The session crashed or failed to start.
+    SessionCrashed,
+    /// The turn failed or was aborted.
+    TurnFailed,
+}
+
+/// A part of a task's definition that is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Criterion {
+    /// `availability.condition`
+    Availability,
+    /// `criteria.condition`
+    Condition,
+    /// `criteria.toolExecuted`
+    ToolExecuted,
+}
+
+impl Criterion {
+    /// The path of its field in a task.
+    pub fn field(self) -> &'static str {
+        match self {
+            Self::Availability => "availability.condition",
+            Self::Condition => "criteria.condition",
+            Self::ToolExecuted => "criteria.toolExecuted",
+        }
+    }
+}
+
+/// A criterion that is not met, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unmet {
+    /// `criteria.condition` was not answered with `job_boolean_true`.
+    Condition {
+        /// The condition as it was sent.
+        condition: String,
+        /// The argument of `job_boolean_false`, if that was called.
+        argument: Option<String>,
+    },
+    /// Not all of `criteria.toolExecuted` were called.
+    ToolExecuted {
+        /// All tools that have to be called.
+        required: Vec<String>,
+        /// The tools that were not.
+        missing: Vec<String>,
+    },
+}
+
+impl Unmet {
+    /// Which criterion.
+    pub fn criterion(&self) -> Criterion {
+        match self {
+            Self::Condition { .. } => Criterion::Condition,
+            Self::ToolExecuted { .. } => Criterion::ToolExecuted,
+        }
+    }
+
+    /// The tools that should have been called, if it is about tools.
+    pub fn missing(&self) -> &[String] {
+        match self {
+            Self::Condition { .. } => &[],
+            Self::ToolExecuted { missing, .. } => missing,
+        }
+    }
+}
+
+/// Something that a task has none left of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UsedUp {
+    /// The tries of one prompt.
+    Tries {
+        /// Of the sessions that were tried.
+        role: SessionRole,
+        /// Tries that ended with a crashed session.
+        crashes: u32,
+        /// Tries that ended with a failed or aborted turn.
+        failed_turns: u32,
+    },
+    /// The tries of a prompt within a retry, which so has failed.
+    Attempt {
+        /// As in [`Decision::Operation`].
+        attempt: u32,
+        /// How the last try ended.
+        setback: Setback,
+    },
+    /// The retries after unmet criteria.
+    Retries {
+        /// `retryTimes` of the task.
+        retries: u32,
+    },
+}
+
+/// Why a task failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FailureCause {
+    /// Its availability condition does not hold.
+    NotAvailable,
+    /// A criterion is not met, and no retry is left.
+    CriteriaNotMet {
+        /// The criterion that was judged last.
+        criterion: Criterion,
+    },
+    /// Its sessions crashed, and no try is left.
+    SessionCrashed {
+        /// Of the last session.
+        role: SessionRole,
+        /// The last error, with its causes.
+        error: String,
+    },
+    /// Its turns failed, and no try is left.
+    TurnFailed {
+        /// Of the last session.
+        role: SessionRole,
+        /// The last error, with its causes.
+        error: String,
+    },
+    /// It was stopped.
+    Stopped,
+}
+
+/// How a work goes on that the end of the server interrupted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Recovery {
+    /// Its turn is resumed.
+    Resumed,
+    /// Its prompt is sent again.
+    SentAgain,
+    /// A person is asked.
+    Asked,
+    /// Its condition is judged again.
+    JudgedAgain,
+}
+
+/// A limit of a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "the names are the documentation")]
+pub enum BudgetLimit {
+    Minutes,
+    Turns,
+    Tokens,
+    Cost,
+}
+
+/// A decision of the task engine.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// A session was opened.
+    SessionStarted {
+        /// Always [`SessionRole::Task`] where one session does everything.
+        role: SessionRole,
+        /// Its model's id.
+        model: String,
+        /// The new session.
+        session_id: SessionId,
+    },
+    /// A session crashed or failed to start.
+    SessionCrashed {
+        /// Of the session.
+        role: SessionRole,
+        /// Its model's id.
+        model: String,
+        /// `None` if it failed to start.
+        session_id: Option<SessionId>,
+        /// How often the prompt was tried by now.
+        tries: u32,
+        /// The error, with its causes.
+        error: String,
+    },
+    /// A turn failed or was aborted; its session is alive.
+    TurnFailed {
+        /// Of the session.
+        role: SessionRole,
+        /// Its model's id.
+        model: String,
+        /// The session of the turn.
+        session_id: Option<SessionId>,
+        /// How often the prompt was tried by now.
+        tries: u32,
+        /// How the turn ended.
+        outcome: FailedTurn,
+        /// The error, with its causes.
+        error: String,
+    },
+    /// The availability condition was judged.
+    Availability {
+        /// The condition as it was sent.
+        condition: String,
+        /// Whether it holds.
+        met: bool,
+        /// The argument of the boolean tool that was called last, if one was called.
+        argument: Option<String>,
+    },
+    /// The criteria were judged.
+    Criteria {
+        /// As in [`Decision::Operation`].
+        attempt: u32,
+        /// The criterion that is not met; `None` if all are.
+        unmet: Option<Unmet>,
+    },
+    /// A retry starts, because criteria are not met.
+    Operation {
+        /// Which run of the task's prompt this is: 1 is the first one, 2 the first retry.
+        attempt: u32,
+        /// `retryTimes` of the task.
+        retries: u32,
+    },
+    /// A work goes on that the end of the server interrupted.
+    Interrupted {
+        /// What is done about it.
+        recovery: Recovery,
+    },
+    /// A limit of the budget was reached.
+    Budget {
+        /// Which limit.
+        limit: BudgetLimit,
+        /// What the budget allows.
+        allowed: f64,
+        /// What was used.
+        used: f64,
+    },
+    /// Tries or retries are used up. On the wire the kind is `Decision`.
+    UsedUp(UsedUp),
+    /// The task succeeded.
+    Succeeded,
+    /// The task failed.
+    Failed(FailureCause),
+    /// The task was stopped. On the wire the kind is `Misc`.
+    Stopped,
+}
+
+impl Decision {
+    /// What its sentence begins with.
+    pub fn prefix(&self) -> &'static str {
+        match self {
+            Self::SessionStarted { .. } => "[SESSION STARTED]",
+            Self::SessionCrashed { .. } => "[SESSION CRASHED]",
+            Self::TurnFailed { .. } => "[TURN FAILED]",
+            Self::Availability { .. } => "[AVAILABILITY]",
+            Self::Criteria { .. } => "[CRITERIA]",
+            Self::Operation { .. } => "[OPERATION]",
+            Self::Interrupted { .. } => "[INTERRUPTED]",
+            Self::Budget { .. } => "[BUDGET]",
+            Self::UsedUp(_) => "[DECISION]",
+            Self::Succeeded => "[TASK SUCCEEDED]",
+            Self::Failed(_) => "[TASK FAILED]",
+            Self::Stopped => "[MISC]",
+        }
+    }
+}
+
+impl fmt::Display for SessionRole {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Driving => "driving",
+            Self::Task => "task",
+        })
+    }
+}
+
+impl fmt::Display for Unmet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} failed: ", self.criterion().field())?;
+        match self {
+            Self::Condition { condition, argument } => {
+                write_refusal(f, argument.as_deref())?;
+                write!(f, "\n{condition}")
+            }
+            Self::ToolExecuted { required, missing } => {
+                write!(f, "not called: {}\n{}", missing.join(", "), required.join(", "))
+            }
+        }
+    }
+}
+
+/// Why a condition does not hold, by the argument of `job_boolean_false`.
+fn write_refusal(f: &mut fmt::Formatter<'_>, argument: Option<&str>) -> fmt::Result {
+    match argument {
+        Some(argument) => write!(f, "{JOB_BOOLEAN_FALSE} was called: {argument}"),
+        None => write!(f, "neither {JOB_BOOLEAN_TRUE} nor {JOB_BOOLEAN_FALSE} was called"),
+    }
+}
+
+impl fmt::Display for UsedUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tries { role, crashes: 1, failed_turns: 0 } => {
+                write!(f, "the {role} session crashed, and is not tried again")
+            }
+            Self::Tries { role, crashes, failed_turns: 0 } => {
+                write!(f, "the {role} session crashed {crashes} times, which uses up its tries")
+            }
+            Self::Tries { role, crashes: 0, failed_turns: 1 } => {
+                write!(f, "the turn of the {role} session failed, and is not tried again")
+            }
+            Self::Tries { role, crashes, failed_turns } => write!(
+                f,
+                "the tries of the {role} session are used up: {crashes} crashes, \
+                 {failed_turns} failed turns"
+            ),
+            Self::Attempt { attempt, setback } => {
+                let why = match setback {
+                    Setback::SessionCrashed => "session kept crashing",
+                    Setback::TurnFailed => "turns kept failing",
+                };
+                write!(f, "retry #{} failed, because its {why}", retry(*attempt))
+            }
+            Self::Retries { retries: 0 } => write!(f, "no retry is allowed"),
+            Self::Retries { retries } => write!(f, "all {retries} retries are used up"),
+        }
+    }
+}
+
+/// The number of the retry that an attempt is.
+fn retry(attempt: u32) -> u32 {
+    attempt.saturating_sub(1)
+}
+
+impl fmt::Display for FailureCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotAvailable => write!(f, "{} does not hold", Criterion::Availability.field()),
+            Self::CriteriaNotMet { criterion } => write!(f, "{} is not met", criterion.field()),
+            Self::SessionCrashed { role, error } => {
+                write!(f, "the {role} session crashed: {error}")
+            }
+            Self::TurnFailed { role, error } => {
+                write!(f, "the turn of the {role} session failed: {error}")
+            }
+            Self::Stopped => write!(f, "the task was stopped"),
+        }
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.prefix())?;
+        match self {
+            Self::SessionStarted { role, model, .. } => {
+                write!(f, "{role} session started with model {model}")
+            }
+            Self::SessionCrashed { role, model, error, .. } => {
+                write!(f, "{role} session with model {model} crashed: {error}")
+            }
+            Self::TurnFailed { role, model, error, .. } => {
+                write!(f, "the turn of the {role} session with model {model} failed: {error}")
+            }
+            Self::Availability { met: true, argument, .. } => {
+                let field = Criterion::Availability.field();
+                write!(f, "{field} holds: {}", argument.as_deref().unwrap_or_default())
+            }
+            Self::Availability { met: false, condition, argument } => {
+                write!(f, "{} failed: ", Criterion::Availability.field())?;
+                write_refusal(f, argument.as_deref())?;
+                write!(f, "\n{condition}\nCounts as job_prerequisite_failed.")
+            }
+            Self::Criteria { unmet: None, .. } => write!(f, "all criteria are met"),
+            Self::Criteria { unmet: Some(unmet), .. } => write!(f, "{unmet}"),
+            Self::Operation { attempt, retries } => {
+                write!(f, "retry #{} of {retries} starts", retry(*attempt))
+            }
+            Self::Interrupted { recovery } => f.write_str(match recovery {
+                Recovery::Resumed => "the interrupted turn is resumed",
+                Recovery::SentAgain => "the interrupted prompt is sent again",
+                Recovery::Asked => "somebody is asked how the interrupted work goes on",
+                Recovery::JudgedAgain => "the interrupted condition is judged again",
+            }),
+            Self::Budget { limit, allowed, used } => {
+                let unit = match limit {
+                    BudgetLimit::Minutes => "minutes",
+                    BudgetLimit::Turns => "turns",
+                    BudgetLimit::Tokens => "tokens",
+                    BudgetLimit::Cost => "cost",
+                };
+                write!(f, "the budget is used up: {used} of {allowed} {unit}")
+            }
+            Self::UsedUp(what) => write!(f, "{what}"),
+            Self::Succeeded => write!(f, "the task succeeded"),
+            Self::Failed(cause) => write!(f, "{cause}"),
+            Self::Stopped => write!(f, "the task was stopped"),
+        }
+    }
+}
