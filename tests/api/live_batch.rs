@@ -11,7 +11,7 @@ use tokio::time::{Duration, Instant, sleep};
 
 const UUID: &str = "00000000-0000-4000-8000-000000000000";
 
-/// The items of a call, by the id of their entity. Null if nothing happened.
+/// The items of a call, by the id of their entity, without their times. Null if nothing happened.
 async fn poll(app: &TestApp, token: &str, ids: &[&str]) -> Value {
     let reply = app.post(&format!("/api/copilot/live/{token}"), ids.join("\n")).await.json();
     let Value::Array(items) = &reply["live"] else {
@@ -22,7 +22,11 @@ async fn poll(app: &TestApp, token: &str, ids: &[&str]) -> Value {
     let items = items.iter().map(|item| {
         let mut item = item.clone();
         let id = item["id"].take().as_str().expect("an id").to_owned();
-        item.as_object_mut().expect("an object").remove("id");
+        let fields = item.as_object_mut().expect("an object");
+        fields.remove("id");
+        let times = fields.remove("at").map(|at| at.as_array().map(Vec::len));
+        let responses = fields.get("responses").map(|said| said.as_array().map(Vec::len));
+        assert_eq!(times, responses, "one time for each response: {fields:?}");
         (id, item)
     });
     items.collect()
@@ -38,6 +42,54 @@ async fn two_sessions(app: &TestApp) -> [TestSession<'_>; 2] {
     // Nobody is rationed any more.
     sleep(Duration::from_secs(1)).await;
     sessions
+}
+
+#[tokio::test(start_paused = true)]
+async fn times_order_what_happened_across_entities() {
+    let app = TestApp::with_job(task("ok")).await;
+    let job = app.start_job("job").await;
+    let mut open = vec![job.id.clone()];
+    let mut happened: Vec<(u64, String)> = Vec::new();
+    while !open.is_empty() {
+        let reply = app.post("/api/copilot/live/t", open.join("\n")).await.json();
+        for item in reply["live"].as_array().into_iter().flatten() {
+            let id = item["id"].as_str().expect("an id");
+            let Value::Array(responses) = &item["responses"] else {
+                assert!(item.get("at").is_none(), "an error has no time: {item}");
+                open.retain(|other| other != id);
+                continue;
+            };
+            let at = item["at"].as_array().expect("times");
+            assert_eq!(at.len(), responses.len(), "{item}");
+            for (at, response) in at.iter().zip(responses) {
+                let name = response["kind"].as_str().or(response["callback"].as_str());
+                if let Some("workStarted" | "taskSessionStarted") = name {
+                    let started = response["taskId"].as_str().or(response["sessionId"].as_str());
+                    open.push(started.expect("an id").to_owned());
+                }
+                let kind = id.split('-').next().unwrap_or_default();
+                let name = format!("{kind} {}", name.unwrap_or_default());
+                happened.push((at.as_u64().expect("a number"), name));
+            }
+        }
+    }
+    happened.sort();
+    assert!(happened.is_sorted_by(|one, other| one.0 < other.0), "two at a time: {happened:?}");
+    let expected = [
+        "job workStarted",
+        "task taskSessionStarted",
+        "task SessionStarted",
+        "session onGeneratedUserPrompt",
+        "session onIdle",
+        "task taskSessionStopped",
+        "task Succeeded",
+        "job workStopped",
+        "job jobSucceeded",
+    ];
+    happened.retain(|(_, name)| expected.contains(&name.as_str()));
+    let names: Vec<&str> = happened.iter().map(|(_, name)| name.as_str()).collect();
+    assert_eq!(names, expected);
+    app.assert_ends().await;
 }
 
 fn last(item: &Value) -> &Value {

@@ -45,8 +45,12 @@ pub(super) async fn poll_many(
         answer.write(&format!("{comma}{{\"id\":\"{id}\","));
         match found {
             Ok(delivery) => {
+                let times = (!delivery.is_closed()).then(|| delivery.times());
                 let (said, receipt) = delivery.into_parts();
                 answer.write_fields(said, id.closed());
+                if let Some(times) = times {
+                    write_times(&mut answer, &times);
+                }
                 receipts.push(receipt);
             }
             Err(error) => answer.write(&format!("\"error\":\"{}\"", name(error, *id))),
@@ -55,6 +59,12 @@ pub(super) async fn poll_many(
     }
     answer.write("]}");
     deliver(answer, receipts, connection)
+}
+
+/// One time for each response, beside the responses: clients compare those whole.
+fn write_times(answer: &mut Answer, times: &[u64]) {
+    let times: Vec<String> = times.iter().map(u64::to_string).collect();
+    answer.write(&format!(",\"at\":[{}]", times.join(",")));
 }
 
 /// Each id once: a reader that calls twice at a time would be in its own way.

@@ -15,7 +15,7 @@
 //!         is free again)            └ dropped: the reader stays, the next call gets it again
 //!
 //!   LiveRegistry ─ id ▶ LiveLog        sweeper: forgets readers, frees what has ended
-//!   LiveShared   ─ settings, Pace and the limit of pending calls, one for all logs
+//!   LiveShared   ─ settings, Clock, Pace and the limit of pending calls, one for all logs
 //! ```
 //!
 //! **Nothing is lost.** A reader's position moves only when its answer is committed, so a client
@@ -30,9 +30,13 @@
 //! **One call can follow many entities.** [`poll_many`] has one call pending at each of them, for the
 //! same reader, and answers with all that have something as soon as one has.
 //!
+//! **Everything has its time.** One clock for all logs gives each entry a time of its own, which
+//! orders what happened across entities. Times travel beside the entries, never in them.
+//!
 //! **Answers are rationed, not delayed.** See [`Pace`].
 
 mod call;
+mod clock;
 mod delivery;
 mod entry;
 mod history;
@@ -50,6 +54,7 @@ use tokio::sync::Semaphore;
 use wire::{ErrorName, LiveEntity, LiveToken};
 
 pub use call::{LiveSource, poll_many};
+use clock::Clock;
 pub use delivery::{Delivery, Receipt, Responses, Said};
 pub use entry::{BlockRef, LiveEntry, Part};
 pub use log::LiveLog;
@@ -149,6 +154,7 @@ impl LiveSettings {
 #[derive(Debug)]
 pub struct LiveShared {
     settings: LiveSettings,
+    clock: Clock,
     pace: Pace,
     pending_calls: Arc<Semaphore>,
 }
@@ -157,6 +163,7 @@ impl LiveShared {
     /// One for the whole server.
     pub fn new(settings: LiveSettings) -> Arc<Self> {
         Arc::new(Self {
+            clock: Clock::default(),
             pace: Pace::new(settings.pace.clone()),
             pending_calls: Arc::new(Semaphore::new(settings.max_pending_calls)),
             settings,

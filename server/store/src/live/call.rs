@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use wire::LiveToken;
 
 use super::delivery::{Delivery, Kind, Progress, Receipt, Responses, Settle};
-use super::history::{Piece, Room};
+use super::history::{Piece, Room, Timed};
 use super::{LiveShared, PollError, ReaderKey};
 
 /// A log, as calls see it.
@@ -31,7 +31,7 @@ pub(super) trait Source: Settle {
     fn has_news(&self, reader: &ReaderKey) -> bool;
 
     /// What is new for the reader of a pending call, if anything, as far as there is room.
-    fn take(&self, reader: &ReaderKey, room: &mut Room) -> Option<(Vec<Piece>, Progress)>;
+    fn take(&self, reader: &ReaderKey, room: &mut Room) -> Option<(Vec<Timed<Piece>>, Progress)>;
 
     /// Gives a pending call up, which has nothing to deliver.
     fn release(&self, reader: &ReaderKey);

@@ -7,7 +7,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::ReaderKey;
 use super::call::LiveSource;
-use super::history::{Piece, Position};
+use super::history::{Piece, Position, Timed};
 
 /// Where a receipt goes back to. Hides what kind of entries the log has.
 pub(super) trait Settle: Send + Sync {
@@ -48,12 +48,19 @@ pub(super) enum Kind {
 #[derive(Clone)]
 pub struct Responses {
     source: LiveSource,
-    pieces: std::vec::IntoIter<Piece>,
+    pieces: std::vec::IntoIter<Timed<Piece>>,
 }
 
 impl Responses {
-    pub(super) fn new(source: LiveSource, pieces: Vec<Piece>) -> Self {
+    pub(super) fn new(source: LiveSource, pieces: Vec<Timed<Piece>>) -> Self {
         Self { source, pieces: pieces.into_iter() }
+    }
+
+    /// When those happened that were not taken yet: microseconds since the Unix epoch, different for
+    /// all entries of a server and increasing in the order in which they were pushed. Deltas that
+    /// came merged have the time of the first of them.
+    pub fn times(&self) -> impl Iterator<Item = u64> + '_ {
+        self.pieces.as_slice().iter().map(|piece| piece.at)
     }
 }
 
@@ -61,7 +68,7 @@ impl Iterator for Responses {
     type Item = Arc<str>;
 
     fn next(&mut self) -> Option<Arc<str>> {
-        self.pieces.next().map(|piece| self.source.0.render(&piece))
+        self.pieces.next().map(|piece| self.source.0.render(&piece.what))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -98,8 +105,13 @@ impl Delivery {
 
     /// The responses, each as JSON.
     pub fn entries(&self) -> Vec<Arc<str>> {
-        let render = |piece| self.responses.source.0.render(piece);
+        let render = |piece: &Timed<Piece>| self.responses.source.0.render(&piece.what);
         self.responses.pieces.as_slice().iter().map(render).collect()
+    }
+
+    /// When the responses happened, as [`Responses::times`] says.
+    pub fn times(&self) -> Vec<u64> {
+        self.responses.times().collect()
     }
 
     /// Parts what the answer says from the receipt, for a response that outlives the handler.

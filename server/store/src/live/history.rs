@@ -13,12 +13,19 @@ use super::entry::{BlockRef, LiveEntry, Part};
 /// deltas came in: it grows while nothing else is pushed, so n deltas in a row are one item.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    items: Vec<Item>,
+    items: Vec<Timed<Item>>,
     /// Blocks that have started and not ended; rarely more than a few.
     open: Vec<Arc<Block>>,
     /// Blocks whose text is in no other entry.
     kept: Vec<Arc<Block>>,
     blocks: u32,
+}
+
+/// Something, and when it happened, by the [`Clock`](super::clock::Clock).
+#[derive(Clone, Debug)]
+pub(super) struct Timed<T> {
+    pub(super) at: u64,
+    pub(super) what: T,
 }
 
 #[derive(Debug)]
@@ -128,7 +135,12 @@ impl Room {
 }
 
 impl History {
-    pub(super) fn push<E: LiveEntry>(&mut self, entry: &E, json: impl FnOnce(&E) -> Arc<str>) {
+    pub(super) fn push<E: LiveEntry>(
+        &mut self,
+        entry: &E,
+        at: u64,
+        json: impl FnOnce(&E) -> Arc<str>,
+    ) {
         match entry.part() {
             Part::Start(name) if self.find_open(name).is_none() => {
                 self.blocks += 1;
@@ -138,32 +150,37 @@ impl History {
                     id: name.id.into(),
                     text: Mutex::default(),
                 }));
-                self.items.push(Item::Entry(json(entry)));
+                self.add(at, Item::Entry(json(entry)));
             }
             Part::Delta(name, text) if let Some(index) = self.find_open(name) => {
-                self.append(index, text);
+                self.append(index, at, text);
             }
             Part::Complete(name) if let Some(index) = self.find_open(name) => {
                 let block = self.open.remove(index);
                 block.text.lock().repeated = true;
-                self.items.push(Item::End(json(entry), block.number));
+                self.add(at, Item::End(json(entry), block.number));
             }
             Part::End(name) if let Some(index) = self.find_open(name) => {
                 let block = self.open.remove(index);
-                self.items.push(Item::End(json(entry), block.number));
+                self.add(at, Item::End(json(entry), block.number));
                 block.text.lock().text.shrink_to_fit();
                 self.kept.push(block);
             }
             // What belongs to no open block is kept as it is rather than lost.
-            _ => self.items.push(Item::Entry(json(entry))),
+            _ => self.add(at, Item::Entry(json(entry))),
         }
+    }
+
+    fn add(&mut self, at: u64, what: Item) {
+        self.items.push(Timed { at, what });
     }
 
     fn find_open(&self, name: BlockRef<'_>) -> Option<usize> {
         self.open.iter().rposition(|block| block.name() == name)
     }
 
-    fn append(&mut self, index: usize, text: &str) {
+    /// Deltas that are merged have the time of the first of them.
+    fn append(&mut self, index: usize, at: u64, text: &str) {
         if text.is_empty() {
             return;
         }
@@ -172,33 +189,35 @@ impl History {
         let from = content.text.len();
         content.text.push_str(text);
         let to = content.text.len();
-        if let Some(Item::Run(run)) = self.items.last_mut()
+        if let Some(Timed { what: Item::Run(run), .. }) = self.items.last_mut()
             && std::ptr::eq(run.block.as_ptr(), Arc::as_ptr(block))
         {
             run.to = to;
         } else {
-            self.items.push(Item::Run(Run { block: Arc::downgrade(block), from, to }));
+            let run = Run { block: Arc::downgrade(block), from, to };
+            self.items.push(Timed { at, what: Item::Run(run) });
         }
     }
 
     /// What comes after a position, as long as there is room, and the position after that.
-    pub(super) fn read(&self, from: &Position, room: &mut Room) -> (Vec<Piece>, Position) {
+    pub(super) fn read(&self, from: &Position, room: &mut Room) -> (Vec<Timed<Piece>>, Position) {
         let mut pieces = Vec::new();
         let mut next = from.clone();
-        while let Some(item) = self.items.get(next.item)
+        while let Some(Timed { at, what }) = self.items.get(next.item)
             && room.is_left()
         {
-            match item {
-                Item::Entry(json) => pieces.push(Piece::Entry(json.clone())),
+            let timed = |piece| Timed { at: *at, what: piece };
+            match what {
+                Item::Entry(json) => pieces.push(timed(Piece::Entry(json.clone()))),
                 Item::End(json, number) => {
-                    pieces.push(Piece::Entry(json.clone()));
+                    pieces.push(timed(Piece::Entry(json.clone())));
                     next.inside.retain(|block| block.number != *number);
                 }
                 Item::Run(run) => {
                     let is_last = next.item + 1 == self.items.len();
                     if let Some(piece @ Piece::Delta(..)) = run.read(&mut next) {
                         room.fill(&piece);
-                        pieces.push(piece);
+                        pieces.push(timed(piece));
                         if next.offset < run.to {
                             continue;
                         }
@@ -214,7 +233,7 @@ impl History {
                 }
             }
             if let Some(piece) = pieces.last() {
-                room.fill(piece);
+                room.fill(&piece.what);
             }
             next.item += 1;
             next.offset = 0;
@@ -226,7 +245,7 @@ impl History {
     pub(super) fn has_more(&self, from: &Position) -> bool {
         match self.items.get(from.item..) {
             None | Some([]) => false,
-            Some([Item::Run(run)]) => run.to > run.from.max(from.offset),
+            Some([Timed { what: Item::Run(run), .. }]) => run.to > run.from.max(from.offset),
             // Text that is worth nothing any more is followed by the end of its block.
             Some(_) => true,
         }
@@ -243,7 +262,7 @@ impl History {
     pub(super) fn delta_bytes(&self) -> usize {
         let mut seen = std::collections::HashMap::new();
         for item in &self.items {
-            if let Item::Run(run) = item
+            if let Item::Run(run) = &item.what
                 && let Some(block) = run.block.upgrade()
             {
                 seen.insert(block.number, block.text.lock().text.len());

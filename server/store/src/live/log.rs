@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::call::{self, Begun, LiveSource, Source};
 use super::delivery::{Delivery, Progress, Settle};
 use super::entry::LiveEntry;
-use super::history::{History, Piece, Position, Room};
+use super::history::{History, Piece, Position, Room, Timed};
 use super::pace::PaceMark;
 use super::{LiveShared, PollError, ReaderKey};
 
@@ -74,7 +74,7 @@ impl<E: LiveEntry> LiveLog<E> {
             if state.ended.is_some() {
                 return false;
             }
-            state.history.push(entry, to_json);
+            state.history.push(entry, self.shared.clock.next(), to_json);
         }
         self.changed.notify_waiters();
         true
@@ -192,7 +192,7 @@ impl<E: LiveEntry> Source for LiveLog<E> {
         Ok(Some(Begun { pending, rationed_until }))
     }
 
-    fn take(&self, key: &ReaderKey, room: &mut Room) -> Option<(Vec<Piece>, Progress)> {
+    fn take(&self, key: &ReaderKey, room: &mut Room) -> Option<(Vec<Timed<Piece>>, Progress)> {
         let mut state = self.state.lock();
         let State { history, readers, ended } = &mut *state;
         let reader = readers.get_mut(key).expect("a pending reader is kept");

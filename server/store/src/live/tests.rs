@@ -2,6 +2,7 @@
 
 mod interleaving;
 mod rules;
+mod times;
 
 use std::sync::Arc;
 use std::time::Duration;
