@@ -12,10 +12,9 @@ use web_sys::wasm_bindgen::{JsCast, JsValue};
 use wire::chart::Chart;
 use wire::server::{Refusal, TestReply};
 use wire::{
-    Done, ErrorName, ErrorReply, ExtensionTrust, Extensions, JobId, JobList, JobStarted,
-    LiveEntity, LiveToken, MESSAGE_HEADER, Models, PermissionDecision, PermissionId,
-    PermissionMode, RunningJobs, SessionId, SessionResponse, SessionStarted, Sessions, StopReply,
-    TaskId, TaskResponse, TaskStarted, Tasks, TokenReply,
+    Done, ErrorName, ErrorReply, ExtensionTrust, Extensions, JobId, JobList, JobStarted, LiveToken,
+    MESSAGE_HEADER, Models, PermissionDecision, PermissionId, PermissionMode, RunningJobs,
+    SessionId, SessionStarted, Sessions, StopReply, TaskId, TaskStarted, Tasks, TokenReply,
 };
 
 use crate::explain::{Known, explain};
@@ -237,28 +236,8 @@ fn pick_job(answer: &str, name: &str) -> Option<JobPlan> {
     Some(JobPlan { chart: parse(&chart).ok()?, json: json.into() })
 }
 
-/// Something whose responses can be followed.
-pub(crate) trait Followed: LiveEntity + fmt::Display + Copy + 'static {
-    /// One response of it.
-    type Response: DeserializeOwned + 'static;
-    /// Where in the API such things are.
-    const PLACE: &'static str;
-}
-
-impl Followed for SessionId {
-    type Response = SessionResponse;
-    const PLACE: &'static str = "session";
-}
-
-impl Followed for TaskId {
-    type Response = TaskResponse;
-    const PLACE: &'static str = "task";
-}
-
-/// Where the responses of something are.
-pub(crate) fn live_path<Id: Followed>(id: &Id) -> String {
-    format!("/api/copilot/{}/{id}/live", Id::PLACE)
-}
+/// Where the responses of many are, by their ids in the body.
+pub(crate) const LIVE_PATH: &str = "/api/copilot/live";
 
 /// Waits for what happens next at a live path. `signal` ends the wait.
 pub(crate) async fn follow(

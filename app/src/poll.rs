@@ -18,9 +18,9 @@ use leptos::leptos_dom::helpers::set_timeout;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use web_sys::{AbortController, AbortSignal};
-use wire::{ErrorName, LiveReply, LiveToken};
+use wire::{ErrorName, LiveBatch, LiveToken};
 
-use crate::api::{self, ApiError, Followed};
+use crate::api::{self, ApiError};
 
 /// How the connection to what is followed is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,16 +41,6 @@ pub(crate) enum Connection {
 /// its reader need not wait for something to happen in it.
 const QUIET: Duration = Duration::from_millis(250);
 
-/// What the loop tells.
-pub(crate) enum Event<R> {
-    /// The history comes again from its beginning.
-    Rewind,
-    /// More responses.
-    Responses(Vec<R>),
-    /// The connection is so now.
-    Connection(Connection),
-}
-
 /// The wait before the nth try: doubling from half a second to eight.
 pub(crate) fn back_off(failures: u32) -> Duration {
     Duration::from_millis(500 << failures.saturating_sub(1).min(4))
@@ -68,7 +58,7 @@ pub(crate) enum Next {
 }
 
 /// What the loop needs of what it follows. Without its type, so that the loop is in the download
-/// once and not once for each kind.
+/// once and not once for each page.
 pub(crate) trait Source {
     /// What is read at each beginning, before any response: its path.
     fn preface(&self) -> Option<String> {
@@ -93,55 +83,17 @@ pub(crate) trait Source {
     fn tell(&self, connection: Connection);
 }
 
-/// One thing that is followed for itself.
-struct Single<Id: Followed, S> {
-    id: Id,
-    sink: S,
-}
-
-impl<Id: Followed, S: Fn(Event<Id::Response>)> Source for Single<Id, S> {
-    fn rewind(&self) {
-        (self.sink)(Event::Rewind);
-    }
-
-    fn call(&self) -> (String, Option<String>) {
-        (api::live_path(&self.id), None)
-    }
-
-    fn take(&self, answer: &str) -> Next {
-        match api::parse(answer) {
-            Ok(LiveReply::Responses { responses }) => {
-                (self.sink)(Event::Responses(responses));
-                Next::Continue
-            }
-            Ok(LiveReply::Error(reply)) => next_step(reply.error, Id::CLOSED, Id::NOT_FOUND),
-            Err(error) => Next::Retry(error),
-        }
-    }
-
-    fn tell(&self, connection: Connection) {
-        (self.sink)(Event::Connection(connection));
-    }
-}
-
-fn next_step(error: ErrorName, closed: ErrorName, not_found: ErrorName) -> Next {
-    match error {
-        ErrorName::HttpRequestTimeout => Next::Continue,
-        name if name == closed => Next::End(Connection::Ended),
-        // Without an entry no task or job was ever started.
-        name if name == not_found || name == ErrorName::EntryNotInstalled => {
-            Next::End(Connection::NotFound)
-        }
-        name => Next::Retry(name.into()),
+/// Reads the answer of a call for many; without one, what that means for the loop.
+pub(crate) fn read_batch(answer: &str) -> Result<LiveBatch, Next> {
+    // Errors are short: only they are read twice.
+    match api::parse(answer).or_else(|_| api::accept::<LiveBatch>(answer)) {
+        Ok(batch) => Ok(batch),
+        Err(ApiError::Domain { name: ErrorName::HttpRequestTimeout, .. }) => Err(Next::Continue),
+        Err(error) => Err(Next::Retry(error)),
     }
 }
 
 /// Follows something until it ends or the reactive owner of the caller is gone.
-pub(crate) fn follow<Id: Followed>(id: &Id, sink: impl Fn(Event<Id::Response>) + 'static) {
-    follow_source(Rc::new(Single { id: *id, sink }));
-}
-
-/// The same for anything.
 pub(crate) fn follow_source(source: Rc<dyn Source>) {
     let Ok(controller) = AbortController::new() else { return };
     let signal = controller.signal();
@@ -241,8 +193,6 @@ pub(crate) async fn sleep(duration: Duration) {
 
 #[cfg(test)]
 mod tests {
-    use wire::TaskId;
-
     use super::*;
 
     #[test]
@@ -251,38 +201,14 @@ mod tests {
         assert_eq!(waits, [500, 1000, 2000, 4000, 8000, 8000, 8000]);
     }
 
-    const ID: &str = "task-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11";
-
     #[test]
-    fn only_its_own_end_ends_the_loop() {
-        let task = Single { id: ID.parse::<TaskId>().expect("id"), sink: |_| {} };
-        assert_eq!(task.call(), (format!("/api/copilot/task/{ID}/live"), None));
-        let said = |error: ErrorName| task.take(&format!(r#"{{"error":"{error}"}}"#));
-        assert_eq!(said(ErrorName::HttpRequestTimeout), Next::Continue);
-        assert_eq!(said(ErrorName::TaskClosed), Next::End(Connection::Ended));
-        for gone in [ErrorName::TaskNotFound, ErrorName::EntryNotInstalled] {
-            assert_eq!(said(gone), Next::End(Connection::NotFound));
-        }
-        for other in [ErrorName::ParallelCallNotSupported, ErrorName::SessionClosed] {
-            let next = said(other);
-            assert!(matches!(next, Next::Retry(ApiError::Domain { .. })), "{next:?}");
-        }
-    }
-
-    #[test]
-    fn responses_reach_the_sink() {
-        let seen = Rc::new(Cell::new(0));
-        let count = seen.clone();
-        let sink = move |event| {
-            if let Event::Responses(responses) = event {
-                let responses: Vec<_> = responses;
-                count.set(count.get() + responses.len());
-            }
-        };
-        let task = Single { id: ID.parse::<TaskId>().expect("id"), sink };
-        let answer = r#"{"responses":[{"callback":"taskFailed"},{"taskError":"x"}]}"#;
-        assert_eq!(task.take(answer), Next::Continue);
-        assert_eq!(seen.get(), 2);
-        assert!(matches!(task.take("<html>"), Next::Retry(ApiError::Malformed(_))));
+    fn only_a_timeout_goes_on_without_an_answer() {
+        let timeout = read_batch(r#"{"error":"HttpRequestTimeout"}"#);
+        assert_eq!(timeout.expect_err("nothing happened"), Next::Continue);
+        let other = read_batch(r#"{"error":"TooManyPendingCalls"}"#).expect_err("an error");
+        assert!(matches!(other, Next::Retry(ApiError::Domain { .. })), "{other:?}");
+        let page = read_batch("<html>").expect_err("no answer");
+        assert!(matches!(page, Next::Retry(ApiError::Malformed(_))), "{page:?}");
+        assert!(read_batch(r#"{"live":[]}"#).is_ok());
     }
 }

@@ -203,7 +203,7 @@ test("a task that is gone does not hold up the session", async ({ page }) => {
 test("a lost connection to a task is told, and nothing is shown twice", async ({ page, watch }) => {
   watch.expect(/Failed to load resource/);
   const session = await startSession(page);
-  const live = "**/api/copilot/task/*/live/**";
+  const live = "**/api/copilot/live/**";
   await page.route(live, (route) => route.abort("connectionreset"));
   await session.begin("fail");
   await expect(page.locator(".banner")).toContainText("Connection lost");

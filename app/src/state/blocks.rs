@@ -111,24 +111,33 @@ pub(crate) trait BlockCell {
     fn update(&self, change: impl FnOnce(&mut Block));
 }
 
-/// All blocks, by their sources; those of one source in the order in which they opened.
+/// All blocks, by the time at which they opened; those of the same time as they came.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks<C> {
-    blocks: Vec<(BlockKey, C)>,
-    /// Where in `blocks` a block is.
+    entries: Vec<(BlockKey, C)>,
+    /// When each of `entries` opened.
+    times: Vec<u64>,
+    /// The time of what is taken in now.
+    now: u64,
+    /// Where in `entries` a block is.
     places: HashMap<BlockKey, usize>,
 }
 
 impl<C> Default for Blocks<C> {
     fn default() -> Self {
-        Self { blocks: Vec::new(), places: HashMap::new() }
+        Self { entries: Vec::new(), times: Vec::new(), now: 0, places: HashMap::new() }
     }
 }
 
 impl<C: BlockCell> Blocks<C> {
     /// In their order.
     pub(crate) fn all(&self) -> &[(BlockKey, C)] {
-        &self.blocks
+        &self.entries
+    }
+
+    /// Blocks that open from here on opened at this time. Without it they stand as they came.
+    pub(super) fn set_time(&mut self, at: u64) {
+        self.now = at;
     }
 
     /// Whether a block was opened.
@@ -139,13 +148,14 @@ impl<C: BlockCell> Blocks<C> {
     /// Changes a block; one that never opened opens now. True if it did.
     pub(super) fn change(&mut self, key: BlockKey, change: impl FnOnce(&mut Block)) -> bool {
         if let Some(place) = self.places.get(&key) {
-            self.blocks[*place].1.update(change);
+            self.entries[*place].1.update(change);
             return false;
         }
         let mut block = Block::default();
         change(&mut block);
-        let place = self.blocks.partition_point(|((source, ..), _)| *source <= key.0);
-        self.blocks.insert(place, (key, C::new(block)));
+        let place = self.times.partition_point(|opened| *opened <= self.now);
+        self.times.insert(place, self.now);
+        self.entries.insert(place, (key, C::new(block)));
         self.note_places(place);
         true
     }
@@ -181,16 +191,18 @@ impl<C: BlockCell> Blocks<C> {
 
     /// Leaves out all but some. True if any went.
     pub(super) fn retain(&mut self, keep: impl Fn(&BlockKey) -> bool) -> bool {
-        let before = self.blocks.len();
-        self.blocks.retain(|(key, _)| keep(key));
+        let before = self.entries.len();
+        let mut entries = self.entries.iter();
+        self.times.retain(|_| entries.next().is_some_and(|(key, _)| keep(key)));
+        self.entries.retain(|(key, _)| keep(key));
         self.places.clear();
         self.note_places(0);
-        self.blocks.len() < before
+        self.entries.len() < before
     }
 
     /// From `first` on; nearly always that is the last one.
     fn note_places(&mut self, first: usize) {
-        for (place, (key, _)) in self.blocks.iter().enumerate().skip(first) {
+        for (place, (key, _)) in self.entries.iter().enumerate().skip(first) {
             self.places.insert(key.clone(), place);
         }
     }

@@ -1,14 +1,19 @@
 //! What was said, as signals: of a session and the task that runs in it, or in a tab of a job's task.
 
+use std::rc::Rc;
+
 use leptos::prelude::*;
-use wire::{SessionId, SessionResponse, TaskId, TaskResponse};
+use wire::{
+    ErrorName, LiveBatch, LiveEntity, LiveId, LiveItem, LiveReply, SessionId, SessionResponse,
+    TaskId, TaskResponse, Timed,
+};
 
 use super::blocks::{Block, BlockCell, BlockKey};
-use super::job::Tab;
+use super::job::{Tab, is_end};
 use super::spending::Spending;
 use super::transcript::{Changes, Remark, Transcript};
-use crate::api::ApiError;
-use crate::poll::{self, Connection, Event};
+use crate::api;
+use crate::poll::{self, Connection, Next, Source};
 
 impl BlockCell for ArcRwSignal<Block> {
     fn new(block: Block) -> Self {
@@ -30,8 +35,10 @@ const ONLY: usize = 0;
 #[derive(Clone, Copy)]
 pub(crate) struct Feed {
     transcript: StoredValue<Transcript<ArcRwSignal<Block>>>,
-    /// The end of the task, which came before the end of its last turn.
-    early_end: StoredValue<Vec<(TaskId, TaskResponse)>>,
+    /// The session and its tasks, as far as they were not read to their end.
+    open: StoredValue<Vec<LiveId>>,
+    /// How the session ended, if it did.
+    ended: StoredValue<Option<Connection>>,
     /// Which session a source is: whom an answer is for.
     sessions: StoredValue<Vec<(usize, SessionId)>>,
     /// The blocks in their order.
@@ -42,8 +49,6 @@ pub(crate) struct Feed {
     pub(crate) task_runs: RwSignal<bool>,
     /// How the connection to the session is.
     pub(crate) connection: RwSignal<Connection>,
-    /// Why nothing arrives from the task, if nothing does.
-    pub(crate) task_lost: RwSignal<Option<ApiError>>,
     /// Counts the answers, for those who must do something after each.
     pub(crate) answers: RwSignal<u64>,
     /// How many questions wait for an answer.
@@ -59,13 +64,13 @@ impl Feed {
     pub(crate) fn new(task_runs: bool) -> Self {
         Self {
             transcript: StoredValue::new(Transcript::default()),
-            early_end: StoredValue::new(Vec::new()),
+            open: StoredValue::new(Vec::new()),
+            ended: StoredValue::new(None),
             sessions: StoredValue::new(Vec::new()),
             blocks: RwSignal::new(Vec::new()),
             session_works: RwSignal::new(false),
             task_runs: RwSignal::new(task_runs),
             connection: RwSignal::new(Connection::Connecting),
-            task_lost: RwSignal::new(None),
             answers: RwSignal::new(0),
             waiting: RwSignal::new(0),
             spent: RwSignal::new(Spending::default()),
@@ -88,78 +93,96 @@ impl Feed {
 
     /// Follows a session until it ends or the calling component is gone. In the browser only.
     pub(crate) fn follow(self, id: SessionId) {
-        self.name_session(ONLY, id);
-        poll::follow(&id, move |event| self.hear(event));
+        self.open(id);
+        poll::follow_source(Rc::new(Follower(self)));
     }
 
-    /// Follows a task in the session in the same way.
+    fn open(self, id: SessionId) {
+        self.name_session(ONLY, id);
+        self.open.set_value(vec![LiveId::Session(id)]);
+    }
+
+    /// Follows a task in the session, too, from the next call on. What the session says of the task
+    /// ends a call that is under way.
     pub(crate) fn follow_task(self, id: TaskId) {
         self.task_runs.set(true);
-        poll::follow(&id, move |event| self.hear_task(id, event));
-    }
-
-    fn hear(self, event: Event<SessionResponse>) {
-        match event {
-            Event::Rewind => self.rewind_session(ONLY),
-            Event::Connection(connection) => {
-                if matches!(connection, Connection::Ended | Connection::NotFound) {
-                    self.end_session(ONLY);
-                }
-                if self.connection.get_untracked() != connection {
-                    self.connection.set(connection);
-                }
+        self.open.update_value(|open| {
+            let id = LiveId::Task(id);
+            if !open.contains(&id) {
+                open.push(id);
             }
-            Event::Responses(responses) => self.take_session(ONLY, responses),
-        }
-    }
-
-    fn hear_task(self, id: TaskId, event: Event<TaskResponse>) {
-        match event {
-            Event::Rewind => {
-                self.early_end.set_value(Vec::new());
-                self.rewind_task();
-            }
-            Event::Connection(connection) => {
-                if matches!(connection, Connection::Ended | Connection::NotFound) {
-                    self.end_task();
-                }
-                let lost = match connection {
-                    Connection::Lost(error) => Some(error),
-                    _ => None,
-                };
-                if self.task_lost.get_untracked() != lost {
-                    self.task_lost.set(lost);
-                }
-            }
-            Event::Responses(responses) => {
-                // The two streams come by separate calls. What is decided in the end is said after
-                // the last turn, so it waits for that; before the end, nobody waits.
-                let early = responses.iter().any(is_end) && self.session_works.get_untracked();
-                let responses = responses.into_iter().map(|response| (id, response));
-                if early {
-                    self.early_end.update_value(|held| held.extend(responses));
-                } else {
-                    self.hear_decisions(responses.collect());
-                }
-            }
-        }
-    }
-
-    fn hear_decisions(self, responses: Vec<(TaskId, TaskResponse)>) {
-        let working = self.apply(responses, |transcript, (id, response)| {
-            transcript.apply_task(ONLY, id, response)
         });
+    }
+
+    fn rewind(self) {
+        for id in self.open.get_value() {
+            match id {
+                LiveId::Session(_) => self.rewind_session(ONLY),
+                LiveId::Task(_) => self.rewind_task(),
+                LiveId::Job(_) => {}
+            }
+        }
+    }
+
+    fn take(self, batch: LiveBatch) -> Next {
+        for item in batch.live {
+            let id = item.id();
+            let error = match item {
+                LiveItem::Session(_, LiveReply::Responses { responses }) => {
+                    self.take_session(ONLY, responses);
+                    continue;
+                }
+                LiveItem::Task(id, LiveReply::Responses { responses }) => {
+                    self.take_decisions(id, responses);
+                    continue;
+                }
+                LiveItem::Job(_, LiveReply::Responses { .. }) => continue,
+                LiveItem::Session(_, LiveReply::Error(reply))
+                | LiveItem::Task(_, LiveReply::Error(reply))
+                | LiveItem::Job(_, LiveReply::Error(reply)) => reply.error,
+            };
+            if !is_end(error) {
+                return Next::Retry(error.into());
+            }
+            self.close(id, error);
+        }
+        if self.open.with_value(Vec::is_empty) {
+            return Next::End(self.ended.get_value().unwrap_or(Connection::Ended));
+        }
+        Next::Continue
+    }
+
+    fn take_decisions(self, id: TaskId, responses: Vec<Timed<TaskResponse>>) {
+        let working =
+            self.apply(responses, |transcript, said| transcript.apply_task(ONLY, id, said));
         if let Some(working) = working {
             self.task_runs.set(working);
         }
     }
 
-    /// The last turn is over: what came before its end can be said now.
-    fn hear_early_end(self) {
-        let held = self.early_end.try_update_value(std::mem::take).unwrap_or_default();
-        if !held.is_empty() {
-            self.hear_decisions(held);
+    /// Something was read to its end.
+    fn close(self, id: LiveId, error: ErrorName) {
+        self.open.update_value(|open| open.retain(|other| *other != id));
+        match id {
+            LiveId::Session(_) => {
+                self.end_session(ONLY);
+                let is_closed = error == SessionId::CLOSED;
+                let ended = if is_closed { Connection::Ended } else { Connection::NotFound };
+                self.ended.set_value(Some(ended.clone()));
+                self.tell(ended);
+            }
+            LiveId::Task(_) => self.end_task(),
+            LiveId::Job(_) => {}
         }
+    }
+
+    fn tell(self, connection: Connection) {
+        // A session that has ended is not live again because its task is still read.
+        let connection = match connection {
+            Connection::Live => self.ended.get_value().unwrap_or(Connection::Live),
+            other => other,
+        };
+        set_if_new(self.connection, connection);
     }
 
     /// Takes in an answer. Returns whether its sender is at work, if it said so.
@@ -195,11 +218,33 @@ impl Feed {
 
     fn set_working(self, source: usize, works: bool) {
         let works = self.transcript.try_update_value(|all| all.set_working(source, works));
-        let works = works.unwrap_or_default();
-        self.session_works.set(works);
-        if !works {
-            self.hear_early_end();
+        self.session_works.set(works.unwrap_or_default());
+    }
+}
+
+/// What the loop sees of a session and its tasks.
+struct Follower(Feed);
+
+impl Source for Follower {
+    fn rewind(&self) {
+        self.0.rewind();
+    }
+
+    fn call(&self) -> (String, Option<String>) {
+        let ids = self.0.open.get_value();
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        (api::LIVE_PATH.to_owned(), Some(ids.join("\n")))
+    }
+
+    fn take(&self, answer: &str) -> Next {
+        match poll::read_batch(answer) {
+            Ok(batch) => self.0.take(batch),
+            Err(next) => next,
         }
+    }
+
+    fn tell(&self, connection: Connection) {
+        self.0.tell(connection);
     }
 }
 
@@ -207,10 +252,6 @@ pub(super) fn set_if_new<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<
     if signal.with_untracked(|known| *known != value) {
         signal.set(value);
     }
-}
-
-fn is_end(response: &TaskResponse) -> bool {
-    matches!(response, TaskResponse::TaskSucceeded | TaskResponse::TaskFailed)
 }
 
 impl Tab for Feed {
@@ -225,7 +266,7 @@ impl Tab for Feed {
         });
     }
 
-    fn take_session(&self, source: usize, responses: Vec<SessionResponse>) {
+    fn take_session(&self, source: usize, responses: Vec<Timed<SessionResponse>>) {
         let working =
             self.apply(responses, move |transcript, response| transcript.apply(source, response));
         if let Some(working) = working {
@@ -243,7 +284,7 @@ impl Tab for Feed {
         self.transcript.update_value(|transcript| transcript.rewind(source));
     }
 
-    fn take_task(&self, source: usize, id: TaskId, response: TaskResponse) {
+    fn take_task(&self, source: usize, id: TaskId, response: Timed<TaskResponse>) {
         self.apply(vec![response], move |transcript, response| {
             transcript.apply_task(source, id, response)
         });
@@ -265,44 +306,4 @@ impl Tab for Feed {
 }
 
 #[cfg(test)]
-mod tests {
-    use wire::Decision;
-
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_task_is_said_after_its_last_turn_whatever_comes_first() {
-        let owner = Owner::new();
-        owner.set();
-        let id: TaskId = "task-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11".parse().expect("an id");
-        let turn = || {
-            vec![
-                SessionResponse::StartMessage { message_id: "m".to_owned() },
-                SessionResponse::EndMessage {
-                    message_id: "m".to_owned(),
-                    complete_content: "done".to_owned(),
-                },
-                SessionResponse::Idle,
-            ]
-        };
-        let decided = || vec![Decision::Succeeded.into(), TaskResponse::TaskSucceeded];
-        for early in [false, true] {
-            let feed = Feed::new(true);
-            let prompt = SessionResponse::GeneratedUserPrompt { prompt: "do it".to_owned() };
-            feed.hear(Event::Responses(vec![prompt]));
-            if early {
-                feed.hear_task(id, Event::Responses(decided()));
-                assert!(feed.task_runs.get_untracked(), "its last turn still runs");
-            }
-            feed.hear(Event::Responses(turn()));
-            if !early {
-                feed.hear_task(id, Event::Responses(decided()));
-            }
-            let blocks = feed.blocks.get_untracked();
-            let blocks: Vec<_> = blocks.iter().map(|(_, block)| block.get_untracked()).collect();
-            let texts: Vec<_> = blocks.iter().map(|block| block.body.as_str()).collect();
-            assert_eq!(texts, ["do it", "done", "[TASK SUCCEEDED] the task succeeded"]);
-            assert!(!untrack(|| feed.is_working()));
-        }
-    }
-}
+mod tests;

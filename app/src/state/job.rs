@@ -6,6 +6,8 @@
 //!    └─► status, times    └─► tabs, decisions            └─► blocks in its tab
 //! ```
 //!
+//! Tabs show what is said in them by the times of the responses, in whatever order they arrive.
+//!
 //! Everything may come again from its beginning, and changes nothing then. A work that starts again
 //! begins anew: what was said in its run before is forgotten.
 
@@ -18,9 +20,8 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 
 use wire::{
-    Decision, ErrorName, JobId, JobResponse, JobStatus, JobStatusReply, LiveBatch, LiveId,
-    LiveItem, LiveReply, SessionId, SessionResponse, SessionRole, TaskId, TaskResponse, Usage,
-    WorkStatus,
+    ErrorName, JobId, JobResponse, JobStatus, JobStatusReply, LiveBatch, LiveId, LiveItem,
+    LiveReply, SessionId, SessionResponse, TaskId, TaskResponse, Timed, Usage, WorkStatus,
 };
 
 use tally::Tallies;
@@ -29,21 +30,23 @@ pub(crate) use time::{Millis, Span};
 /// More ids than this are asked for later.
 const MAX_IDS: usize = 500;
 
-/// Where what is said in a tab goes. Its sessions are numbered sources; so are the stretches of the
-/// task's decisions between them.
+/// The decisions of a task, among the numbered sources of a tab. Driving sessions follow it.
+const DECISIONS: usize = 0;
+
+/// Where what is said in a tab goes. Its sessions, and the task's decisions, are numbered sources.
 pub(crate) trait Tab: Clone {
     /// Nothing said yet; the task may be under way.
     fn new(task_runs: bool) -> Self;
     /// A session is this source from now on.
     fn name_session(&self, source: usize, id: SessionId);
     /// A session says more.
-    fn take_session(&self, source: usize, responses: Vec<SessionResponse>);
+    fn take_session(&self, source: usize, responses: Vec<Timed<SessionResponse>>);
     /// A session has ended.
     fn end_session(&self, source: usize);
     /// A session's history comes again from its beginning.
     fn rewind_session(&self, source: usize);
     /// The task says more.
-    fn take_task(&self, source: usize, id: TaskId, response: TaskResponse);
+    fn take_task(&self, source: usize, id: TaskId, response: Timed<TaskResponse>);
     /// The task has ended.
     fn end_task(&self);
     /// The task's history comes again from its beginning.
@@ -110,8 +113,6 @@ struct Run<T> {
     drivers: usize,
     attempts: Vec<T>,
     sessions: Vec<SessionId>,
-    /// Where the next decision stands in the driving tab: below the sessions before it.
-    source: usize,
 }
 
 impl<T> Default for Work<T> {
@@ -207,7 +208,6 @@ impl<T: Tab> JobState<T> {
                 LiveId::Task(id) => {
                     let work = self.tasks.get(id).and_then(|work| self.works.get_mut(work));
                     if let Some(run) = work.and_then(|work| work.run_of(*id)) {
-                        run.source = 0;
                         run.driving.rewind_task();
                     }
                 }
@@ -278,8 +278,8 @@ impl<T: Tab> JobState<T> {
         Ok(changed)
     }
 
-    fn take_job(&mut self, responses: Vec<JobResponse>, now: Millis) {
-        for response in responses {
+    fn take_job(&mut self, responses: Vec<Timed<JobResponse>>, now: Millis) {
+        for Timed { response, .. } in responses {
             match response {
                 JobResponse::WorkStarted { work_id, task_id } => {
                     self.start_work(work_id, task_id, now);
@@ -327,7 +327,6 @@ impl<T: Tab> JobState<T> {
             drivers: 0,
             attempts: Vec::new(),
             sessions: Vec::new(),
-            source: 0,
         };
         if !self.replays {
             work.told = Usage::default();
@@ -369,21 +368,18 @@ impl<T: Tab> JobState<T> {
         self.span.end = self.span.end.or(Some(now));
     }
 
-    fn take_task(&mut self, id: TaskId, responses: Vec<TaskResponse>) {
+    fn take_task(&mut self, id: TaskId, responses: Vec<Timed<TaskResponse>>) {
         let work = self.tasks.get(&id).and_then(|work| self.works.get_mut(work));
         let Some(run) = work.and_then(|work| work.run_of(id)) else { return };
         run.is_heard = true;
-        for response in responses {
+        for Timed { at, response } in responses {
             match response {
                 TaskResponse::TaskSessionStarted { session_id, is_driving } => {
-                    let voice = self.sessions.entry(session_id).or_insert_with(|| {
+                    self.sessions.entry(session_id).or_insert_with(|| {
                         self.open.push(LiveId::Session(session_id));
                         run.sessions.push(session_id);
                         run.open_session(session_id, is_driving)
                     });
-                    if is_driving {
-                        run.source = voice.1 + 1;
-                    }
                 }
                 TaskResponse::TaskSessionStopped { session_id, .. } => {
                     self.tallies.end(session_id);
@@ -392,12 +388,7 @@ impl<T: Tab> JobState<T> {
                     }
                 }
                 TaskResponse::TaskSucceeded | TaskResponse::TaskFailed => run.driving.end_task(),
-                said => {
-                    let opened = opened_driver(&said).and_then(|id| self.sessions.get(&id));
-                    // What is said of a driving session's start stands above the session.
-                    let source = opened.map_or(run.source, |(_, source)| source - 1);
-                    run.driving.take_task(source, id, said);
-                }
+                said => run.driving.take_task(DECISIONS, id, Timed { at, response: said }),
             }
         }
     }
@@ -458,7 +449,7 @@ impl<T: Tab> Run<T> {
     fn open_session(&mut self, id: SessionId, is_driving: bool) -> (T, usize) {
         let (tab, source) = if is_driving {
             self.drivers += 1;
-            (self.driving.clone(), 2 * self.drivers - 1)
+            (self.driving.clone(), DECISIONS + self.drivers)
         } else {
             let tab = T::new(false);
             self.attempts.push(tab.clone());
@@ -469,18 +460,8 @@ impl<T: Tab> Run<T> {
     }
 }
 
-/// The driving session that a decision says was started.
-fn opened_driver(said: &TaskResponse) -> Option<SessionId> {
-    let TaskResponse::TaskDecision { decision, .. } = said else { return None };
-    match decision {
-        Decision::SessionStarted { role: SessionRole::Driving, session_id, .. } => {
-            Some(*session_id)
-        }
-        _ => None,
-    }
-}
-
-fn is_end(error: ErrorName) -> bool {
+/// Whether an error only says that there is nothing more to read of an entity.
+pub(super) fn is_end(error: ErrorName) -> bool {
     use ErrorName as E;
     matches!(
         error,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 use web_sys::js_sys::Date;
-use wire::{ErrorName, JobId, JobStatus, JobStatusReply, LiveBatch, WorkStatus};
+use wire::{ErrorName, JobId, JobStatus, JobStatusReply, WorkStatus};
 
 use super::feed::Feed;
 use super::job::{JobState, Millis, Span};
@@ -123,18 +123,13 @@ impl Source for Tracker {
 
     fn call(&self) -> (String, Option<String>) {
         let ids = self.tracking.job.with_untracked(JobState::open_ids);
-        ("/api/copilot/live".to_owned(), Some(ids.unwrap_or_default()))
+        (api::LIVE_PATH.to_owned(), Some(ids.unwrap_or_default()))
     }
 
     fn take(&self, answer: &str) -> Next {
-        // Errors are short: only they are read twice.
-        let batch = api::parse(answer).or_else(|_| api::accept::<LiveBatch>(answer));
-        let batch = match batch {
+        let batch = match poll::read_batch(answer) {
             Ok(batch) => batch,
-            Err(ApiError::Domain { name: ErrorName::HttpRequestTimeout, .. }) => {
-                return Next::Continue;
-            }
-            Err(error) => return Next::Retry(error),
+            Err(next) => return next,
         };
         let now = read_clock();
         let Tracking { job, .. } = self.tracking;

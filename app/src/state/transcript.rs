@@ -3,13 +3,13 @@
 //! A [`Transcript`] is fed every response of a session in order and keeps one [`Block`] for each
 //! thing said or done. Feeding it the same history again changes nothing: after a lost connection
 //! the page simply reads everything once more under a new token. A task has a stream of its own;
-//! what it decided stands where it arrived.
+//! the times of the responses say what it decided before and after what.
 //!
 //! Questions before a tool acts, and what extensions say, stand in the same order; what a session
 //! used is added up beside it.
 //!
-//! Several sessions can share a transcript. Each is a source with a number: so their ids can't
-//! clash, and what one source says stands below what those of lower numbers say.
+//! Several sessions can share a transcript. Each is a source with a number, so that their ids can't
+//! clash.
 
 #[cfg(test)]
 mod tests;
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use wire::{
     LogLevel, PendingPermission, PermissionId, PermissionOutcome, SessionResponse, TaskId,
-    TaskResponse,
+    TaskResponse, Timed,
 };
 
 use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks};
@@ -48,14 +48,14 @@ pub(crate) struct Changes {
     pub(crate) working: Option<bool>,
 }
 
-/// All blocks, by their sources; those of one source in the order in which they opened.
+/// All blocks in the order in which they opened.
 #[derive(Clone, Debug)]
 pub(crate) struct Transcript<C> {
     blocks: Blocks<C>,
     /// Prompts and errors have no id of their own: they are counted, for each source.
     counted: HashMap<usize, usize>,
-    /// So are the decisions of a task.
-    decided: usize,
+    /// So are the decisions of each task.
+    decided: HashMap<TaskId, usize>,
     /// The sources that are at work.
     working: Vec<usize>,
     /// The questions that wait for an answer.
@@ -71,7 +71,7 @@ impl<C> Default for Transcript<C> {
         Self {
             blocks: Blocks::default(),
             counted: HashMap::new(),
-            decided: 0,
+            decided: HashMap::new(),
             working: Vec::new(),
             waiting: Vec::new(),
             spent: BTreeMap::new(),
@@ -116,9 +116,9 @@ impl<C: BlockCell> Transcript<C> {
         self.remark = None;
     }
 
-    /// From here on a task's history comes from its beginning.
+    /// From here on the history of tasks comes again from its beginning.
     pub(crate) fn rewind_task(&mut self) {
-        self.decided = 0;
+        self.decided.clear();
     }
 
     /// Notes whether a source is at work. True if one of them is.
@@ -130,14 +130,15 @@ impl<C: BlockCell> Transcript<C> {
         !self.working.is_empty()
     }
 
-    /// Takes in the next response of a task.
+    /// Takes in the next response of a task, which happened at that time.
     pub(crate) fn apply_task(
         &mut self,
         source: usize,
         id: TaskId,
-        response: TaskResponse,
+        Timed { at, response }: Timed<TaskResponse>,
     ) -> Changes {
         use TaskResponse as R;
+        self.blocks.set_time(at);
         let (kind, block) = match response {
             R::TaskDecision { reason, .. } => {
                 (BlockKind::User, Block::complete(Some("TaskDecision"), reason))
@@ -150,14 +151,20 @@ impl<C: BlockCell> Transcript<C> {
                 return Changes::default();
             }
         };
-        let key = (source, kind, format!("{id}#{}", self.decided));
-        self.decided += 1;
+        let decided = self.decided.entry(id).or_default();
+        let key = (source, kind, format!("{id}#{decided}"));
+        *decided += 1;
         Changes { opened: self.blocks.change(key, |place| *place = block), working: None }
     }
 
-    /// Takes in the next response of a source.
-    pub(crate) fn apply(&mut self, source: usize, response: SessionResponse) -> Changes {
+    /// Takes in the next response of a source, which happened at that time.
+    pub(crate) fn apply(
+        &mut self,
+        source: usize,
+        Timed { at, response }: Timed<SessionResponse>,
+    ) -> Changes {
         use SessionResponse as R;
+        self.blocks.set_time(at);
         let is_prompt = matches!(response, R::UserPrompt { .. } | R::GeneratedUserPrompt { .. });
         let opened = match response {
             R::StartReasoning { reasoning_id } => {

@@ -37,7 +37,7 @@ pub use job::{
     RunningJobs, WorkStatus,
 };
 pub use live::{LiveEntity, LiveReply};
-pub use live_batch::{LiveBatch, LiveId, LiveItem, ParseLiveIdError};
+pub use live_batch::{LiveBatch, LiveId, LiveItem, ParseLiveIdError, Timed};
 pub use model::{ModelInfo, Models, ProviderProblem};
 pub use permission::{
     AlwaysScope, PendingPermission, PermissionDecision, PermissionKind, PermissionMode,

@@ -74,13 +74,23 @@ pub struct LiveBatch {
     pub live: Vec<LiveItem>,
 }
 
-/// What there is of one entity: what a call for it alone would answer.
+/// What there is of one entity: what a call for it alone would answer, and when it happened.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "the names are the documentation")]
 pub enum LiveItem {
-    Session(SessionId, LiveReply<SessionResponse>),
-    Task(TaskId, LiveReply<TaskResponse>),
-    Job(JobId, LiveReply<JobResponse>),
+    Session(SessionId, LiveReply<Timed<SessionResponse>>),
+    Task(TaskId, LiveReply<Timed<TaskResponse>>),
+    Job(JobId, LiveReply<Timed<JobResponse>>),
+}
+
+/// A response and its time. On the wire the times stand beside the responses, in `at`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timed<R> {
+    /// Microseconds since the Unix epoch. No two responses of a server have the same time, except
+    /// the parts of one delta; so it orders the responses of all entities.
+    pub at: u64,
+    /// What happened.
+    pub response: R,
 }
 
 impl LiveItem {
@@ -108,6 +118,7 @@ impl LiveItem {
 enum Field {
     Id,
     Responses,
+    At,
     Error,
     #[serde(other)]
     Other,
@@ -130,37 +141,64 @@ impl<'de> Visitor<'de> for ItemVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LiveItem, A::Error> {
-        let (mut id, mut item, mut error) = (None, None, None);
+        let (mut id, mut said, mut at, mut error) = (None, None, None, None);
         while let Some(field) = map.next_key()? {
             match (field, id) {
                 (Field::Id, _) => id = Some(map.next_value()?),
                 (Field::Responses, Some(LiveId::Session(id))) => {
-                    let responses = map.next_value()?;
-                    item = Some(LiveItem::Session(id, LiveReply::Responses { responses }));
+                    said = Some(Said::Session(id, map.next_value()?));
                 }
                 (Field::Responses, Some(LiveId::Task(id))) => {
-                    let responses = map.next_value()?;
-                    item = Some(LiveItem::Task(id, LiveReply::Responses { responses }));
+                    said = Some(Said::Task(id, map.next_value()?));
                 }
                 (Field::Responses, Some(LiveId::Job(id))) => {
-                    let responses = map.next_value()?;
-                    item = Some(LiveItem::Job(id, LiveReply::Responses { responses }));
+                    said = Some(Said::Job(id, map.next_value()?));
                 }
                 (Field::Responses, None) => {
                     return Err(de::Error::custom("responses of nobody knows what"));
                 }
+                (Field::At, _) => at = Some(map.next_value()?),
                 (Field::Error, _) => error = Some(map.next_value()?),
                 (Field::Other, _) => {
                     map.next_value::<IgnoredAny>()?;
                 }
             }
         }
-        match (item, id, error) {
-            (Some(item), ..) => Ok(item),
-            (None, Some(id), Some(error)) => Ok(LiveItem::error(id, error)),
+        match (said, at, id, error) {
+            (Some(said), Some(at), ..) => {
+                said.timed(at).ok_or_else(|| de::Error::custom("not one time for each response"))
+            }
+            (Some(_), None, ..) => Err(de::Error::missing_field("at")),
+            (None, _, Some(id), Some(error)) => Ok(LiveItem::error(id, error)),
             _ => Err(de::Error::custom("neither responses nor an error of anything")),
         }
     }
+}
+
+/// Responses whose times are not read yet.
+enum Said {
+    Session(SessionId, Vec<SessionResponse>),
+    Task(TaskId, Vec<TaskResponse>),
+    Job(JobId, Vec<JobResponse>),
+}
+
+impl Said {
+    /// `None` unless there is one time for each response.
+    fn timed(self, at: Vec<u64>) -> Option<LiveItem> {
+        Some(match self {
+            Self::Session(id, responses) => LiveItem::Session(id, zip(responses, at)?),
+            Self::Task(id, responses) => LiveItem::Task(id, zip(responses, at)?),
+            Self::Job(id, responses) => LiveItem::Job(id, zip(responses, at)?),
+        })
+    }
+}
+
+fn zip<R>(responses: Vec<R>, at: Vec<u64>) -> Option<LiveReply<Timed<R>>> {
+    if responses.len() != at.len() {
+        return None;
+    }
+    let timed = at.into_iter().zip(responses).map(|(at, response)| Timed { at, response });
+    Some(LiveReply::Responses { responses: timed.collect() })
 }
 
 #[cfg(test)]
@@ -181,9 +219,10 @@ mod tests {
     fn responses_are_read_by_the_kind_of_their_entity() {
         let batch = read(
             r#"{"live":[
-                {"id":"session-UUID","responses":[{"callback":"onIdle"}]},
-                {"id":"task-UUID","responses":[{"callback":"taskFailed"},{"taskError":"e"}]},
-                {"id":"job-UUID","responses":[{"callback":"jobCanceled"}]},
+                {"id":"session-UUID","responses":[{"callback":"onIdle"}],"at":[3]},
+                {"id":"task-UUID","responses":[{"callback":"taskFailed"},{"taskError":"e"}],
+                    "at":[2,1790000000000000]},
+                {"id":"job-UUID","at":[4],"responses":[{"callback":"jobCanceled"}]},
                 {"id":"session-UUID","error":"SessionClosed"},
                 {"id":"job-UUID","error":"JobsClosed","more":[1]}
             ]}"#,
@@ -191,19 +230,17 @@ mod tests {
         let closed = ErrorReply::from(ErrorName::SessionClosed);
         let job_closed = ErrorReply::from(ErrorName::JobsClosed);
         let task_error = TaskResponse::Error { message: "e".to_owned() };
+        let idle = Timed { at: 3, response: SessionResponse::Idle };
+        let failed = Timed { at: 2, response: TaskResponse::TaskFailed };
+        let task_error = Timed { at: 1_790_000_000_000_000, response: task_error };
+        let canceled = Timed { at: 4, response: JobResponse::JobCanceled };
         let expected = vec![
-            LiveItem::Session(
-                id("session"),
-                LiveReply::Responses { responses: vec![SessionResponse::Idle] },
-            ),
+            LiveItem::Session(id("session"), LiveReply::Responses { responses: vec![idle] }),
             LiveItem::Task(
                 id("task"),
-                LiveReply::Responses { responses: vec![TaskResponse::TaskFailed, task_error] },
+                LiveReply::Responses { responses: vec![failed, task_error] },
             ),
-            LiveItem::Job(
-                id("job"),
-                LiveReply::Responses { responses: vec![JobResponse::JobCanceled] },
-            ),
+            LiveItem::Job(id("job"), LiveReply::Responses { responses: vec![canceled] }),
             LiveItem::Session(id("session"), LiveReply::Error(closed)),
             LiveItem::Job(id("job"), LiveReply::Error(job_closed)),
         ];
@@ -218,9 +255,11 @@ mod tests {
             r#"{"live":[{}]}"#,
             r#"{"live":[{"id":"job-UUID"}]}"#,
             r#"{"live":[{"error":"JobsClosed"}]}"#,
-            r#"{"live":[{"responses":[],"id":"job-UUID"}]}"#,
+            r#"{"live":[{"responses":[],"at":[],"id":"job-UUID"}]}"#,
             r#"{"live":[{"id":"UUID","error":"JobsClosed"}]}"#,
-            r#"{"live":[{"id":"task-UUID","responses":[{"callback":"jobCanceled"}]}]}"#,
+            r#"{"live":[{"id":"task-UUID","responses":[{"callback":"jobCanceled"}],"at":[1]}]}"#,
+            r#"{"live":[{"id":"job-UUID","responses":[{"callback":"jobCanceled"}]}]}"#,
+            r#"{"live":[{"id":"job-UUID","responses":[{"callback":"jobCanceled"}],"at":[1,2]}]}"#,
         ] {
             assert!(read(json).is_err(), "{json}");
         }

@@ -33,14 +33,9 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
     let feed = Feed::new(task.get_untracked().is_some());
     // Effects run in the browser only.
     Effect::new(move |_| feed.follow(id));
-    // What the session said comes first: a task that is joined late was decided on after most of it.
-    let joined = Memo::new(move |before| {
-        before == Some(&true)
-            || !matches!(feed.connection.get(), Connection::Connecting | Connection::Lost(_))
-    });
     let keep_in_address = keep_in_address(id, task.get_untracked());
     Effect::new(move |_| {
-        if let Some(task) = task.get().filter(|_| joined.get()) {
+        if let Some(task) = task.get() {
             feed.follow_task(task);
             keep_in_address(task);
         }
@@ -118,10 +113,9 @@ fn keep_in_address(id: SessionId, named: Option<TaskId>) -> impl Fn(TaskId) {
 /// Says why nothing arrives, if nothing does.
 #[component]
 fn ConnectionBanner(feed: Feed) -> impl IntoView {
-    let lost = |error| format!("Connection lost, trying again … {error}");
     let text = move || match feed.connection.get() {
-        Connection::Connecting | Connection::Live => feed.task_lost.get().map(lost),
-        Connection::Lost(error) => Some(lost(error)),
+        Connection::Connecting | Connection::Live => None,
+        Connection::Lost(error) => Some(format!("Connection lost, trying again … {error}")),
         Connection::Ended => Some("This session has ended.".to_owned()),
         Connection::NotFound => Some("There is no such session, or not any more.".to_owned()),
     };

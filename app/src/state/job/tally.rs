@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use wire::{PermissionId, SessionId, SessionResponse, Usage};
+use wire::{PermissionId, SessionId, SessionResponse, Timed, Usage};
 
 /// Of each session that was heard.
 #[derive(Default)]
@@ -17,9 +17,9 @@ struct Tally {
 
 impl Tallies {
     /// Takes in what a session said. True if that changed anything here.
-    pub(super) fn take(&mut self, id: SessionId, responses: &[SessionResponse]) -> bool {
+    pub(super) fn take(&mut self, id: SessionId, responses: &[Timed<SessionResponse>]) -> bool {
         let mut changed = false;
-        for response in responses {
+        for Timed { response, .. } in responses {
             match response {
                 SessionResponse::Usage { usage, .. } => {
                     self.0.entry(id).or_default().usage += *usage;

@@ -20,8 +20,8 @@ impl Tab for Notes {
 
     fn name_session(&self, _: usize, _: SessionId) {}
 
-    fn take_session(&self, source: usize, responses: Vec<SessionResponse>) {
-        for response in responses {
+    fn take_session(&self, source: usize, responses: Vec<Timed<SessionResponse>>) {
+        for Timed { response, .. } in responses {
             if let SessionResponse::GeneratedUserPrompt { prompt } = response {
                 self.note(format!("{source} {prompt}"));
             }
@@ -36,8 +36,8 @@ impl Tab for Notes {
         self.0.borrow_mut().retain(|note| !note.starts_with(&source.to_string()));
     }
 
-    fn take_task(&self, source: usize, _: TaskId, response: TaskResponse) {
-        if let TaskResponse::TaskDecision { reason, .. } = response {
+    fn take_task(&self, source: usize, _: TaskId, said: Timed<TaskResponse>) {
+        if let TaskResponse::TaskDecision { reason, .. } = said.response {
             self.note(format!("{source} {reason}"));
         }
     }
@@ -68,7 +68,7 @@ fn state() -> JobState<Notes> {
 ///
 /// - job: `+W tN` a work started, `-W` it succeeded, `~W` it failed, `succeeded`, `failed`,
 ///   `canceled`, `error TEXT`;
-/// - task: `driver N`, `worker N` (sessions), `[driving N` (the decision about it), `[TEXT`, `done`;
+/// - task: `driver N`, `worker N` (sessions), `[TEXT`, `done`;
 /// - session: its prompts;
 /// - any: `closed`, `gone`, `late` (an error that is no end).
 fn batch(items: &[(&str, &[&str])]) -> LiveBatch {
@@ -94,12 +94,16 @@ fn item(from: &str, said: &[&str]) -> LiveItem {
     }
 }
 
-fn reply<R>(said: &[&str], names: [ErrorName; 2], read: impl Fn(&str) -> R) -> LiveReply<R> {
+/// Without times: what is done with them is the business of tabs.
+fn reply<R>(said: &[&str], names: [ErrorName; 2], read: impl Fn(&str) -> R) -> LiveReply<Timed<R>> {
     let error = match said {
         ["closed"] => names[0],
         ["gone"] => names[1],
         ["late"] => ErrorName::TooManyReaders,
-        _ => return LiveReply::Responses { responses: said.iter().map(|one| read(one)).collect() },
+        _ => {
+            let responses = said.iter().map(|one| Timed { at: 0, response: read(one) });
+            return LiveReply::Responses { responses: responses.collect() };
+        }
     };
     LiveReply::Error(error.into())
 }
@@ -134,16 +138,11 @@ fn task(said: &str) -> TaskResponse {
         Some(("driver", session)) => started(session, true),
         Some(("worker", session)) => started(session, false),
         _ if said == "done" => TaskResponse::TaskSucceeded,
-        Some(("[driving", session)) => TaskResponse::TaskDecision {
-            reason: said.to_owned(),
-            decision: Decision::SessionStarted {
-                role: SessionRole::Driving,
-                model: "m".to_owned(),
-                session_id: id("session", number(session)),
-            },
-        },
         // What they decide does not matter here.
-        _ => TaskResponse::TaskDecision { reason: said.to_owned(), decision: Decision::Succeeded },
+        _ => TaskResponse::TaskDecision {
+            reason: said.to_owned(),
+            decision: wire::Decision::Succeeded,
+        },
     }
 }
 
@@ -183,18 +182,18 @@ fn works_tabs_and_what_is_followed_come_from_the_responses() {
         (
             &[("t1", &["[available", "worker 2"]), ("s1", &["check"])],
             "j0 t1 s1 s2",
-            &["0 Running 1.. | 0 [started, 2 [available, 1 check | "],
+            &["0 Running 1.. | 0 [started, 0 [available, 1 check | "],
         ),
         (
             &[("s1", &["closed"]), ("s2", &["do it"]), ("t1", &["driver 3", "[met", "done"])],
             "j0 t1 s2 s3",
-            &["0 Running 1.. | 0 [started, 2 [available, 1 check, !1, 4 [met, !task | 0 do it"],
+            &["0 Running 1.. | 0 [started, 0 [available, 1 check, !1, 0 [met, !task | 0 do it"],
         ),
         (
             &[("s3", &["check again"]), ("s2", &["gone"]), ("t1", &["closed"])],
             "j0 s3",
-            &["0 Running 1.. | 0 [started, 2 [available, 1 check, !1, 4 [met, !task, \
-               3 check again, !task | 0 do it, !0"],
+            &["0 Running 1.. | 0 [started, 0 [available, 1 check, !1, 0 [met, !task, \
+               2 check again, !task | 0 do it, !0"],
         ),
     ];
     let mut state = state();
@@ -204,17 +203,6 @@ fn works_tabs_and_what_is_followed_come_from_the_responses() {
         assert_eq!(open(&state), *followed, "step {step}");
         assert_eq!(shown(&state), *works, "step {step}");
     }
-}
-
-#[test]
-fn the_start_of_a_driving_session_stands_above_it() {
-    let mut state = state();
-    let said = ["driver 1", "[driving 1", "[AVAILABILITY", "driver 2", "[driving 2", "[CRITERIA"];
-    let items: [(&str, &[&str]); 2] = [("job", &["+0 t1"]), ("t1", &said)];
-    assert!(state.take(batch(&items), 1).is_ok());
-    let tab = state.work(0).and_then(|work| work.tab(0)).expect("a tab");
-    let expected = ["0 [driving 1", "2 [AVAILABILITY", "2 [driving 2", "4 [CRITERIA"];
-    assert_eq!(*tab.0.borrow(), expected);
 }
 
 #[test]
@@ -449,8 +437,10 @@ fn usage_and_questions_are_added_up_over_sessions_and_runs() {
         request_id: question,
         decision: wire::PermissionOutcome::Denied,
     };
-    let said = |session, responses| LiveBatch {
-        live: vec![LiveItem::Session(id("session", session), LiveReply::Responses { responses })],
+    let said = |session, responses: Vec<R>| {
+        let responses = responses.into_iter().map(|response| Timed { at: 0, response });
+        let reply = LiveReply::Responses { responses: responses.collect() };
+        LiveBatch { live: vec![LiveItem::Session(id("session", session), reply)] }
     };
     let mut job = state();
     assert_eq!(job.take(batch(&[("job", &["+1 t1"])]), 0), Ok(true));

@@ -5,6 +5,11 @@ use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult, Usage};
 
 use super::*;
 
+/// A response whose time does not matter: it stands as it came.
+fn now<R>(response: R) -> Timed<R> {
+    Timed { at: 0, response }
+}
+
 type Cell = Rc<RefCell<Block>>;
 
 fn text(text: &str) -> String {
@@ -40,7 +45,7 @@ fn history() -> Vec<SessionResponse> {
 fn blocks_stand_in_the_order_in_which_they_opened() {
     let mut transcript = Transcript::default();
     for response in history() {
-        transcript.apply(0, response);
+        transcript.apply(0, now(response));
     }
     let expected =
         [("User", "hello"), ("Reasoning", "hm"), ("Message", "Hello"), ("Message (Error)", "boom")];
@@ -51,7 +56,7 @@ fn blocks_stand_in_the_order_in_which_they_opened() {
 fn several_blocks_receive_at_once() {
     let mut transcript = Transcript::default();
     for response in history().into_iter().take(6) {
-        transcript.apply(0, response);
+        transcript.apply(0, now(response));
     }
     let expected =
         [("User", "hello"), ("Reasoning [receiving...]", "hm"), ("Message [receiving...]", "Hel")];
@@ -62,16 +67,16 @@ fn several_blocks_receive_at_once() {
 fn the_same_history_again_changes_nothing_wherever_it_was_cut() {
     let mut whole = Transcript::default();
     for response in history() {
-        whole.apply(0, response);
+        whole.apply(0, now(response));
     }
     for cut in 0..=history().len() {
         let mut transcript = Transcript::default();
         for response in history().into_iter().take(cut) {
-            transcript.apply(0, response);
+            transcript.apply(0, now(response));
         }
         transcript.rewind(0);
         for response in history() {
-            transcript.apply(0, response);
+            transcript.apply(0, now(response));
         }
         assert_eq!(shown(&transcript), shown(&whole), "cut after {cut}");
     }
@@ -105,7 +110,7 @@ fn tools_show_arguments_output_and_what_came_of_them() {
             error: Some(ToolError { message: text("denied"), code: None }),
         },
     ] {
-        transcript.apply(0, response);
+        transcript.apply(0, now(response));
     }
     let expected = [
         ("Tool (build)", "{}\ncompiling\nResult: ok\nDetails: 3 files"),
@@ -129,7 +134,7 @@ fn how_a_tool_ended_is_said_in_a_word() {
             result: None,
             error: Some(error),
         };
-        transcript.apply(0, end);
+        transcript.apply(0, now(end));
         let (_, block) = &transcript.blocks()[0];
         assert_eq!(block.borrow().verdict(), Some(word), "{code:?}");
     }
@@ -140,7 +145,7 @@ fn how_a_tool_ended_is_said_in_a_word() {
 fn an_end_without_a_start_still_shows() {
     let mut transcript: Transcript<Cell> = Transcript::default();
     let end = SessionResponse::EndMessage { message_id: text("m"), complete_content: text("x") };
-    assert_eq!(transcript.apply(0, end), Changes { opened: true, working: None });
+    assert_eq!(transcript.apply(0, now(end)), Changes { opened: true, working: None });
     assert_eq!(shown(&transcript), [(text("Message"), text("x"))]);
 }
 
@@ -148,14 +153,14 @@ fn an_end_without_a_start_still_shows() {
 fn the_agent_works_from_the_prompt_until_it_is_idle() {
     let mut transcript: Transcript<Cell> = Transcript::default();
     let working: Vec<_> =
-        history().into_iter().filter_map(|one| transcript.apply(0, one).working).collect();
+        history().into_iter().filter_map(|one| transcript.apply(0, now(one)).working).collect();
     assert_eq!(working, [true, true, false]);
 }
 
 #[test]
 fn prompts_of_the_task_engine_are_titled() {
     let mut transcript: Transcript<Cell> = Transcript::default();
-    transcript.apply(0, SessionResponse::GeneratedUserPrompt { prompt: text("do it") });
+    transcript.apply(0, now(SessionResponse::GeneratedUserPrompt { prompt: text("do it") }));
     assert_eq!(shown(&transcript), [(text("User (Task)"), text("do it"))]);
 }
 
@@ -178,17 +183,17 @@ fn task(number: u128) -> TaskId {
 }
 
 #[test]
-fn decisions_stand_where_they_arrived_and_the_end_of_the_task_is_told() {
+fn decisions_stand_among_prompts_and_the_end_of_the_task_is_told() {
     let mut transcript: Transcript<Cell> = Transcript::default();
     let prompt = |prompt: &str| SessionResponse::GeneratedUserPrompt { prompt: text(prompt) };
     let mut decisions = decisions().into_iter();
     let mut decide = |transcript: &mut Transcript<Cell>| {
         let response = decisions.next().expect("decision");
-        transcript.apply_task(0, task(1), response)
+        transcript.apply_task(0, task(1), now(response))
     };
-    transcript.apply(0, prompt("do it"));
+    transcript.apply(0, now(prompt("do it")));
     assert_eq!(decide(&mut transcript), Changes { opened: true, working: None });
-    transcript.apply(0, prompt("again"));
+    transcript.apply(0, now(prompt("again")));
     assert_eq!(decide(&mut transcript), Changes { opened: true, working: None });
     assert_eq!(decide(&mut transcript), Changes { opened: true, working: None });
     assert_eq!(decide(&mut transcript), Changes { opened: false, working: Some(false) });
@@ -209,13 +214,13 @@ fn either_history_again_changes_nothing_of_the_other_nor_of_tasks_before() {
     let read_session = |transcript: &mut Transcript<Cell>| {
         transcript.rewind(0);
         for response in history() {
-            transcript.apply(0, response);
+            transcript.apply(0, now(response));
         }
     };
     let read_task = |transcript: &mut Transcript<Cell>, id| {
         transcript.rewind_task();
         for response in decisions() {
-            transcript.apply_task(0, id, response);
+            transcript.apply_task(0, id, now(response));
         }
     };
     read_session(&mut transcript);
@@ -229,15 +234,15 @@ fn either_history_again_changes_nothing_of_the_other_nor_of_tasks_before() {
 }
 
 #[test]
-fn sessions_in_one_transcript_stay_apart_and_in_their_order() {
-    let read = |transcript: &mut Transcript<Cell>, source| {
+fn what_sessions_and_tasks_said_stands_in_the_order_of_its_times() {
+    let read = |transcript: &mut Transcript<Cell>, source, from| {
         transcript.rewind(source);
-        for response in history() {
-            transcript.apply(source, response);
+        for (at, response) in (from..).zip(history()) {
+            transcript.apply(source, Timed { at, response });
         }
     };
-    let decide = |transcript: &mut Transcript<Cell>, source, reason: &str| {
-        transcript.apply_task(source, task(1), decision(reason));
+    let decide = |transcript: &mut Transcript<Cell>, at, reason: &str| {
+        transcript.apply_task(0, task(1), Timed { at, response: decision(reason) });
     };
     let expected = || {
         let session = ["hello", "hm", "Hello", "boom"];
@@ -250,20 +255,20 @@ fn sessions_in_one_transcript_stay_apart_and_in_their_order() {
 
     // As it happens, and as somebody reads it who comes late; then everything once more.
     let mut live = Transcript::default();
-    decide(&mut live, 0, "begin");
-    read(&mut live, 1);
-    decide(&mut live, 2, "then");
-    read(&mut live, 3);
-    decide(&mut live, 4, "end");
+    decide(&mut live, 1, "begin");
+    read(&mut live, 1, 100);
+    decide(&mut live, 200, "then");
+    read(&mut live, 2, 300);
+    decide(&mut live, 400, "end");
     assert_eq!(bodies(&live), expected());
     let mut late = Transcript::default();
     for _ in 0..2 {
         late.rewind_task();
-        for (source, reason) in [(0, "begin"), (2, "then"), (4, "end")] {
-            decide(&mut late, source, reason);
+        for (at, reason) in [(1, "begin"), (200, "then"), (400, "end")] {
+            decide(&mut late, at, reason);
         }
-        read(&mut late, 3);
-        read(&mut late, 1);
+        read(&mut late, 2, 300);
+        read(&mut late, 1, 100);
         assert_eq!(bodies(&late), expected());
     }
 }
@@ -312,14 +317,14 @@ fn a_question_waits_until_it_is_settled_and_stays_settled() {
     let waiting = [1, 0, 1, 0];
     let mut transcript: Transcript<Cell> = Transcript::default();
     for (response, waiting) in history().into_iter().zip(waiting) {
-        transcript.apply(0, response);
+        transcript.apply(0, now(response));
         assert_eq!(transcript.waiting(), waiting);
     }
     let settled = [Some(O::ApprovedAlways), Some(O::TimedOut)];
     assert_eq!(outcomes(&transcript), settled);
     transcript.rewind(0);
     for response in history() {
-        transcript.apply(0, response);
+        transcript.apply(0, now(response));
         assert_eq!((transcript.waiting(), outcomes(&transcript).as_slice()), (0, &settled[..]));
     }
 }
@@ -327,20 +332,20 @@ fn a_question_waits_until_it_is_settled_and_stays_settled() {
 #[test]
 fn what_is_asked_in_a_session_that_ended_is_withdrawn() {
     let mut transcript: Transcript<Cell> = Transcript::default();
-    transcript.apply(1, ask(1));
-    transcript.apply(3, ask(2));
+    transcript.apply(1, now(ask(1)));
+    transcript.apply(3, now(ask(2)));
     transcript.end(1);
     assert_eq!(transcript.waiting(), 1);
     assert_eq!(outcomes(&transcript), [Some(PermissionOutcome::Withdrawn), None]);
     // What really happened may be read afterwards.
-    transcript.apply(1, settle(1, PermissionOutcome::Denied));
+    transcript.apply(1, now(settle(1, PermissionOutcome::Denied)));
     assert_eq!(outcomes(&transcript)[0], Some(PermissionOutcome::Denied));
 }
 
 #[test]
 fn an_end_of_a_question_nobody_saw_shows_nothing() {
     let mut transcript: Transcript<Cell> = Transcript::default();
-    let changes = transcript.apply(0, settle(1, PermissionOutcome::Denied));
+    let changes = transcript.apply(0, now(settle(1, PermissionOutcome::Denied)));
     assert_eq!((changes, transcript.blocks().len()), (Changes::default(), 0));
 }
 
@@ -358,12 +363,12 @@ fn usage_is_counted_once_however_often_it_is_read() {
     for _ in 0..2 {
         transcript.rewind(0);
         for response in history() {
-            transcript.apply(0, response);
+            transcript.apply(0, now(response));
         }
         let spent = transcript.spent();
         assert_eq!((spent.turn.input_tokens, spent.total.input_tokens), (7, 22));
     }
-    transcript.apply(1, used(3));
+    transcript.apply(1, now(used(3)));
     let spent = transcript.spent();
     assert_eq!((spent.turn.input_tokens, spent.total.input_tokens), (3, 25));
 }
@@ -380,11 +385,11 @@ fn remarks_of_extensions_are_lines_and_fleeting_ones_go_with_the_turn() {
     let mut transcript: Transcript<Cell> = Transcript::default();
     for _ in 0..2 {
         transcript.rewind(0);
-        transcript.apply(0, log("loaded", false));
-        transcript.apply(0, log("1 of 2", true));
-        transcript.apply(0, log("2 of 2", true));
+        transcript.apply(0, now(log("loaded", false)));
+        transcript.apply(0, now(log("1 of 2", true)));
+        transcript.apply(0, now(log("2 of 2", true)));
         assert_eq!(remark(&transcript), Some(text("2 of 2")));
-        transcript.apply(0, SessionResponse::Idle);
+        transcript.apply(0, now(SessionResponse::Idle));
         assert_eq!(remark(&transcript), None);
         assert_eq!(shown(&transcript), [(text("Log (lint)"), text("loaded"))]);
     }
