@@ -13,8 +13,8 @@
 //!     criteria ──not met──▶ retries left? ──no──▶ failed
 //!        │met
 //!        ▼
-//!    succeeded          a crash, anywhere: the same prompt again in a new session, while the
-//!                       budget lasts
+//!    succeeded          a crash or a failed turn, anywhere: the same prompt again in a new
+//!                       session, while the budget lasts
 //! ```
 
 use std::future::Future;
@@ -28,10 +28,10 @@ use wire::{
 use super::judgement::{Answer, Variables, judge_condition, judge_tools};
 use crate::session::CalledTool;
 
-/// How often a task prompt is tried in all when its sessions crash.
+/// How often a task prompt is tried in all when its sessions crash or its turns fail.
 const TASK_TRIES: usize = 5;
 
-/// What a prompt begins with that is sent again after a crash.
+/// First line of a prompt that is sent again after a crash or a failed turn.
 const AFTER_CRASH: &str = "The session crashed, please redo and here is the last request:";
 
 /// Who does what.
@@ -105,7 +105,7 @@ pub enum TaskEnd {
     Succeeded,
     /// It was not done.
     Failed,
-    /// It could not be told whether it was done, because sessions crashed. Says how.
+    /// Unknown whether it was done: its sessions crashed or their turns failed. Holds the last error.
     Crashed(String),
     /// It was stopped.
     Stopped,
