@@ -129,7 +129,8 @@ async fn a_conversation_whose_cli_was_killed_in_a_turn_is_resumed() {
     talk.ask("which fruit was it?").await.expect("a turn");
     assert_eq!(talk.said(TextKind::Message), "Still a plum.");
     let told = told(&bench.provider.chats().pop().expect("a request"));
-    assert_eq!(told[..3], ["user: which fruit?", "assistant: A plum.", "user: tell a story"]);
+    // The prompt of the killed turn may be missing: the CLI writes it some time after it took it.
+    assert_eq!(told[..2], ["user: which fruit?", "assistant: A plum."]);
     assert_eq!(told.last().map(String::as_str), Some("user: which fruit was it?"));
     bench.finish(talk).await;
 }
