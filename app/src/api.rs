@@ -33,7 +33,7 @@ pub enum ApiError {
     },
     /// The domain said no.
     Domain {
-        /// Which error.
+        /// Name of the error.
         name: ErrorName,
         /// More about it, from the header `Portal-Message`.
         details: Option<String>,

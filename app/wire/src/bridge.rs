@@ -27,7 +27,7 @@ words!(
 words!(
     /// Who wrote a message.
     Role {
-        /// A client.
+        /// The person or program that sent the message.
         User = "user",
         /// The model, or the agent.
         Assistant = "assistant",
@@ -67,7 +67,7 @@ pub struct SessionSummary {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionHistory {
-    /// Which session.
+    /// Id of the project, made from its folder.
     pub id: String,
     /// The folder's name.
     pub name: String,
@@ -130,11 +130,11 @@ pub struct MessageRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageAccepted {
-    /// Always true.
+    /// Always true: refusals have another status.
     pub accepted: bool,
     /// The run that was started, or waits for its turn.
     pub id: MessageId,
-    /// Where.
+    /// The project.
     pub session_id: String,
 }
 
@@ -142,7 +142,7 @@ pub struct MessageAccepted {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalAnswer {
-    /// Which question.
+    /// The question to answer.
     pub approval_id: String,
     /// Yes or no.
     pub approved: bool,
@@ -151,7 +151,7 @@ pub struct ApprovalAnswer {
 /// The body of `POST /cancel`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CancelRequest {
-    /// Which run.
+    /// The run to cancel.
     pub id: String,
 }
 
@@ -159,14 +159,14 @@ pub struct CancelRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClearRequest {
-    /// Which session.
+    /// The project.
     pub session_id: String,
 }
 
 /// `{"ok":true}`: the answer of `/approval`, `/cancel` and `/clear`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acknowledged {
-    /// Always true.
+    /// Always true: refusals have another status.
     pub ok: bool,
 }
 
@@ -205,7 +205,7 @@ pub struct Inbound {
     pub text: String,
     /// How it came: `http`.
     pub source: String,
-    /// Where.
+    /// The project.
     pub session_id: String,
     /// What becomes of it.
     pub mode: Mode,
@@ -217,13 +217,13 @@ pub struct Inbound {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Fragment {
-    /// The run.
+    /// The run, named by the message that started it.
     pub id: MessageId,
     /// What is new.
     pub fragment: String,
-    /// Who answers.
+    /// Id of the model that answers.
     pub model: String,
-    /// Where.
+    /// The project.
     pub session_id: String,
 }
 
@@ -231,14 +231,14 @@ pub struct Fragment {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Done {
-    /// The run.
+    /// The run, named by the message that started it.
     pub id: MessageId,
     /// Who answered, if it came to that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Where.
+    /// The project.
     pub session_id: String,
-    /// How.
+    /// How the run ended.
     pub reason: RunEnd,
     /// What went wrong: it failed, or was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -251,9 +251,9 @@ pub struct Done {
 pub struct ApprovalRequest {
     /// What an answer names.
     pub approval_id: PermissionId,
-    /// The run.
+    /// The run, named by the message that started it.
     pub id: MessageId,
-    /// Where.
+    /// The project.
     pub session_id: String,
     /// Who wants to do it.
     pub model: String,
@@ -277,15 +277,15 @@ pub struct ApprovalRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalDecision {
-    /// The question.
+    /// The question that was decided.
     pub approval_id: PermissionId,
     /// Yes or no.
     pub approved: bool,
     /// How that came: nobody answering in time is a no, too.
     pub outcome: PermissionOutcome,
-    /// The run.
+    /// The run, named by the message that started it.
     pub id: MessageId,
-    /// Where.
+    /// The project.
     pub session_id: String,
 }
 
@@ -293,7 +293,7 @@ pub struct ApprovalDecision {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryCleared {
-    /// Which session.
+    /// The project.
     pub session_id: String,
     /// When, in ISO 8601.
     pub at: String,

@@ -83,7 +83,7 @@ pub enum Unmet {
 }
 
 impl Unmet {
-    /// Which criterion.
+    /// The criterion that is not met.
     pub fn criterion(&self) -> Criterion {
         match self {
             Self::Condition { .. } => Criterion::Condition,
@@ -249,7 +249,7 @@ pub enum Decision {
     },
     /// A limit of the budget was reached.
     Budget {
-        /// Which limit.
+        /// The limit that was reached.
         limit: BudgetLimit,
         /// What the budget allows.
         allowed: f64,

@@ -333,7 +333,7 @@ impl Work {
 /// A task in a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskRef<'a> {
-    /// Which task.
+    /// Name of the task in the entry.
     pub task_id: &'a str,
     /// Counted through the job from 0.
     pub work_id_in_job: u32,

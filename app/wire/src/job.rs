@@ -63,7 +63,7 @@ pub struct RunningJobs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobInfo {
-    /// Which run.
+    /// Id of this run of the job.
     pub job_id: JobId,
     /// Of which job of the entry.
     pub job_name: String,
@@ -103,7 +103,7 @@ impl JobStatus {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobStatusReply {
-    /// Which run.
+    /// Id of this run of the job.
     pub job_id: JobId,
     /// Of which job of the entry.
     pub job_name: String,
@@ -127,7 +127,7 @@ pub struct JobStatusReply {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobTask {
-    /// Which work.
+    /// Number of the work within its job.
     pub work_id_in_job: u32,
     /// Where to follow it, while it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -179,10 +179,10 @@ pub enum JobResponse {
     JobFailed,
     /// The end: it was stopped from outside.
     JobCanceled,
-    /// Something broke.
+    /// The run hit an internal error.
     #[serde(untagged, rename_all = "camelCase")]
     Error {
-        /// What.
+        /// The error, with its causes.
         #[serde(rename = "jobError")]
         message: String,
     },

@@ -70,7 +70,7 @@ impl<'de> Deserialize<'de> for LiveId {
 /// The answer of `live`: every entity that has something, in the order in which they were asked for.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
 pub struct LiveBatch {
-    /// Never empty.
+    /// One item per entity that has something new; never empty.
     pub live: Vec<LiveItem>,
 }
 

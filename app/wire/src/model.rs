@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
-    /// For people.
+    /// Display name.
     pub name: String,
     /// For `session/start/…`. May contain `/`.
     pub id: String,

@@ -106,7 +106,7 @@ words!(
 words!(
     /// What a person says to a question.
     PermissionDecision {
-        /// Yes.
+        /// Let the tool act, this once.
         Approve = "approve",
         /// Yes, and to everything in the same [`AlwaysScope`] for the rest of the session.
         ApproveAlways = "approve-always",

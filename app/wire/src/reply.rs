@@ -9,7 +9,7 @@ use crate::{LiveToken, SessionId};
 /// `{"error": …}` and nothing else: clients compare the whole object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorReply {
-    /// Which error.
+    /// Name of the error.
     pub error: ErrorName,
 }
 

@@ -7,7 +7,7 @@ use crate::PermissionMode;
 /// The answer to `api/test`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestReply {
-    /// A greeting.
+    /// Fixed text by which scripts know the server.
     pub message: String,
 }
 
@@ -34,7 +34,7 @@ pub struct ConfigReply {
 pub struct InstallReply {
     /// What became of it.
     pub result: InstallResult,
-    /// Why not.
+    /// Reason why the entry was not installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

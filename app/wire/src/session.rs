@@ -16,13 +16,13 @@ pub enum SessionResponse {
     /// The model begins to reason.
     #[serde(rename = "onStartReasoning")]
     StartReasoning {
-        /// The block.
+        /// Id of the reasoning block, unique in its session.
         reasoning_id: String,
     },
     /// More reasoning.
     #[serde(rename = "onReasoning")]
     Reasoning {
-        /// The block.
+        /// Id of the reasoning block, unique in its session.
         reasoning_id: String,
         /// The new text.
         delta: String,
@@ -30,7 +30,7 @@ pub enum SessionResponse {
     /// A piece of reasoning is complete.
     #[serde(rename = "onEndReasoning")]
     EndReasoning {
-        /// The block.
+        /// Id of the reasoning block, unique in its session.
         reasoning_id: String,
         /// All of its text.
         complete_content: String,
@@ -38,13 +38,13 @@ pub enum SessionResponse {
     /// The model begins to write.
     #[serde(rename = "onStartMessage")]
     StartMessage {
-        /// The block.
+        /// Id of the message block, unique in its session.
         message_id: String,
     },
     /// More of a message.
     #[serde(rename = "onMessage")]
     Message {
-        /// The block.
+        /// Id of the message block, unique in its session.
         message_id: String,
         /// The new text.
         delta: String,
@@ -52,7 +52,7 @@ pub enum SessionResponse {
     /// A message is complete.
     #[serde(rename = "onEndMessage")]
     EndMessage {
-        /// The block.
+        /// Id of the message block, unique in its session.
         message_id: String,
         /// All of its text.
         complete_content: String,
@@ -60,12 +60,12 @@ pub enum SessionResponse {
     /// A tool begins to run.
     #[serde(rename = "onStartToolExecution")]
     StartToolExecution {
-        /// The block.
+        /// Id of the tool call, unique in its session.
         tool_call_id: String,
         /// The call that made this one, if it was not the model itself.
         #[serde(skip_serializing_if = "Option::is_none")]
         parent_tool_call_id: Option<String>,
-        /// Which tool.
+        /// The tool's name, as the model called it.
         tool_name: String,
         /// Pretty JSON, or empty.
         tool_arguments: String,
@@ -73,7 +73,7 @@ pub enum SessionResponse {
     /// Output of a running tool.
     #[serde(rename = "onToolExecution")]
     ToolExecution {
-        /// The block.
+        /// Id of the tool call, unique in its session.
         tool_call_id: String,
         /// The new text.
         delta: String,
@@ -81,7 +81,7 @@ pub enum SessionResponse {
     /// A tool has run.
     #[serde(rename = "onEndToolExecution")]
     EndToolExecution {
-        /// The block.
+        /// Id of the tool call, unique in its session.
         tool_call_id: String,
         /// What it answered.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,13 +93,13 @@ pub enum SessionResponse {
     /// The model begins a turn. One prompt can take several.
     #[serde(rename = "onAgentStart")]
     AgentStart {
-        /// The turn.
+        /// Id of the turn, unique in its session.
         turn_id: String,
     },
     /// The model has ended a turn.
     #[serde(rename = "onAgentEnd")]
     AgentEnd {
-        /// The turn.
+        /// Id of the turn, unique in its session.
         turn_id: String,
     },
     /// The prompt is dealt with.
@@ -124,7 +124,7 @@ pub enum SessionResponse {
     /// A question no longer waits.
     #[serde(rename = "onPermissionResolved")]
     PermissionResolved {
-        /// Which one.
+        /// The question that was answered.
         request_id: PermissionId,
         /// How it ended.
         decision: PermissionOutcome,
@@ -134,14 +134,14 @@ pub enum SessionResponse {
     Usage {
         /// As the provider calls it.
         model: String,
-        /// How much.
+        /// Tokens and cost of the request, as far as the provider reports them.
         #[serde(flatten)]
         usage: Usage,
     },
     /// What an extension has to say.
     #[serde(rename = "onExtensionLog")]
     ExtensionLog {
-        /// Which one.
+        /// The extension's name.
         extension: String,
         /// How serious it is.
         level: LogLevel,
@@ -317,7 +317,7 @@ pub struct ToolResult {
 pub struct ToolError {
     /// For the model and people.
     pub message: String,
-    /// For programs.
+    /// Machine-readable cause, such as `denied`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
 }

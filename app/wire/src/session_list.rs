@@ -15,7 +15,7 @@ pub struct Sessions {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionInfo {
-    /// Which.
+    /// Id of the session.
     pub session_id: SessionId,
     /// The model it was started with.
     pub model_id: String,

@@ -73,7 +73,7 @@ pub enum TaskResponse {
         /// It did what it was opened for.
         succeeded: bool,
     },
-    /// Something broke.
+    /// The sessions of the task crashed, or an internal error.
     Error {
         /// The error, with its causes.
         message: String,

@@ -20,7 +20,7 @@ pub struct Catalog {
 
 /// Who serves a model.
 pub struct Found {
-    /// The backend.
+    /// The backend that serves the model.
     pub backend: Arc<dyn AgentBackend>,
     /// What the backend calls the model.
     pub model_id: String,

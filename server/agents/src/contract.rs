@@ -251,7 +251,7 @@ pub enum AgentEvent {
     TextDelta {
         /// What kind of text.
         kind: TextKind,
-        /// Which block.
+        /// Id of the block, as it began.
         id: String,
         /// What is new.
         delta: String,
@@ -260,7 +260,7 @@ pub enum AgentEvent {
     TextEnd {
         /// What kind of text.
         kind: TextKind,
-        /// Which block.
+        /// Id of the block, as it began.
         id: String,
         /// The whole text, if the provider repeats it.
         content: Option<String>,
@@ -271,21 +271,21 @@ pub enum AgentEvent {
         call_id: String,
         /// The call that made this one, if it was not the model itself.
         parent_call_id: Option<String>,
-        /// Which tool.
+        /// The tool's name.
         name: String,
         /// What it was called with, or null.
         arguments: Value,
     },
     /// Output of a running tool.
     ToolOutput {
-        /// Which call.
+        /// Id of the call, as it began.
         call_id: String,
         /// What is new.
         delta: String,
     },
     /// A tool has run.
     ToolEnd {
-        /// Which call.
+        /// Id of the call, as it began.
         call_id: String,
         /// What came of it.
         outcome: Result<ToolResult, ToolError>,
@@ -294,19 +294,19 @@ pub enum AgentEvent {
     Usage {
         /// As the provider calls it.
         model: String,
-        /// How much.
+        /// Tokens and cost, as far as the provider reports them.
         usage: Usage,
     },
     /// All extensions that the agent runs. Replaces the list reported before.
     Extensions(Vec<AgentExtension>),
     /// Something went wrong; the conversation goes on.
     Error {
-        /// What.
+        /// The error, with its causes.
         message: String,
     },
     /// The conversation has died, in a turn or between turns (its process was killed, say).
     Crashed {
-        /// How.
+        /// Reason of the crash.
         message: String,
     },
 }

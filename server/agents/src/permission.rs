@@ -26,7 +26,7 @@ pub struct Denied {
 /// How the tools of a session that ask are dealt with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionPermissions {
-    /// In general.
+    /// Mode for everything that is not asked each time.
     pub mode: PermissionMode,
     /// Files that run later, and that `approve-all` covers nevertheless: globs below its folder.
     pub approve_files: Vec<String>,

@@ -49,7 +49,7 @@ const MAX_CHANGE: u64 = 1024 * 1024;
 /// What the tools of a run work with.
 #[derive(Clone)]
 pub struct WorkspaceSettings {
-    /// The folder.
+    /// The folder, as a sandbox.
     pub workspace: Workspace,
     /// Who is asked before something changes.
     pub permissions: Arc<dyn PermissionHandler>,

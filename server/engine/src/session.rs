@@ -128,7 +128,7 @@ pub enum TurnEnd {
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CalledTool {
-    /// Which tool.
+    /// The tool's name.
     pub name: String,
     /// What it was called with.
     pub arguments: Value,
@@ -146,7 +146,7 @@ impl CalledTool {
 /// An open session, for lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionSummary {
-    /// Which.
+    /// Id of the session.
     pub id: SessionId,
     /// The model it was started with.
     pub model: String,

@@ -43,7 +43,7 @@ pub trait SessionPort: Send + Sync + 'static {
 
 /// What the extensions of a session work with.
 pub struct SessionParts {
-    /// Which session.
+    /// Id of the session.
     pub id: SessionId,
     /// Where it works.
     pub folder: PathBuf,

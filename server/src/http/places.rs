@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 /// How many connections there may be.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// In all.
+    /// Connections of all addresses together.
     all: usize,
     /// Of one address.
     per_address: usize,

@@ -58,7 +58,7 @@ impl Drop for Login {
 /// A login, for people.
 #[derive(Clone, Debug)]
 pub struct LoginInfo {
-    /// Which.
+    /// Id of the login, for lists.
     pub id: LoginId,
     /// The name of the key that opened it.
     pub key: String,

@@ -20,14 +20,14 @@ use super::{Asker, DENY_ALL, Denied, DeskRules, GUARDED, PermissionHandler};
 pub enum PermissionEvent {
     /// A question waits.
     Requested {
-        /// Who asks.
+        /// The tool and the call that ask.
         asker: Asker,
-        /// What.
+        /// The question, with its id.
         question: PendingPermission,
     },
     /// A question no longer waits.
     Resolved {
-        /// Which one.
+        /// The question that no longer waits.
         id: PermissionId,
         /// How it ended.
         outcome: PermissionOutcome,

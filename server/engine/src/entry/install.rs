@@ -20,7 +20,7 @@ pub enum InstallError {
     /// It may not be read from there, or can't be.
     #[error("{}: {problem}", file.display())]
     File {
-        /// The file.
+        /// The file that was to be read.
         file: PathBuf,
         /// What is wrong with it.
         problem: String,

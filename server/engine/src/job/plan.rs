@@ -43,7 +43,7 @@ pub enum PlanError {
 /// The end of one run of a work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkStopped {
-    /// Which work.
+    /// Number of the work within its job.
     pub work_id: u32,
     /// Whether its task was done.
     pub succeeded: bool,
