@@ -7,7 +7,8 @@ use wire::entry::JOB_BOOLEAN_TRUE;
 
 use super::*;
 
-async fn start() -> (Harness, StubProvider) {
+/// A backend for a scripted provider.
+pub(super) async fn backend() -> (Arc<OpenAi>, StubProvider) {
     let stub = StubProvider::start().await.expect("a free port");
     let base_url = BaseUrl::parse(&stub.base_url()).expect("an address");
     let mut settings = ProviderSettings::new("stub", base_url);
@@ -17,7 +18,12 @@ async fn start() -> (Harness, StubProvider) {
         multiplier: None,
         context_window: None,
     }];
-    (Harness::with_backend(Arc::new(OpenAi::new(settings)), |_| {}), stub)
+    (Arc::new(OpenAi::new(settings)), stub)
+}
+
+async fn start() -> (Harness, StubProvider) {
+    let (backend, stub) = backend().await;
+    (Harness::with_backend(backend, |_| {}), stub)
 }
 
 #[tokio::test]

@@ -2,8 +2,6 @@
 //!
 //! Each one is compared with another that was not stopped: the model must see the same.
 
-use agents::openai::{OpenAi, ProviderSettings};
-use agents::provider::{BaseUrl, ProviderModel};
 use agents::{AgentEvent, AgentEvents, AgentSettings, Fact, PastConversation, TextKind, ToolSet};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -50,19 +48,6 @@ fn assert_ids_are_new(before: &[SessionResponse], after: &[AgentEvent]) {
     }
 }
 
-async fn provider() -> (Arc<OpenAi>, StubProvider) {
-    let stub = StubProvider::start().await.expect("a free port");
-    let base_url = BaseUrl::parse(&stub.base_url()).expect("an address");
-    let mut settings = ProviderSettings::new("stub", base_url);
-    settings.models = vec![ProviderModel {
-        id: MODEL.to_owned(),
-        name: None,
-        multiplier: None,
-        context_window: None,
-    }];
-    (Arc::new(OpenAi::new(settings)), stub)
-}
-
 /// The messages of the last request.
 fn sent(stub: &StubProvider) -> Vec<Value> {
     let last = stub.chats().pop().expect("a request");
@@ -101,7 +86,7 @@ fn push_two_turns(stub: &StubProvider, call_ids: [&str; 2]) {
 #[tokio::test]
 async fn a_resumed_provider_gets_the_history_of_an_uninterrupted_conversation() {
     for call_ids in [["", ""], ["call_abc", "call_xyz"]] {
-        let (backend, stub) = provider().await;
+        let (backend, stub) = provider::backend().await;
         let harness = Harness::with_backend(backend.clone(), |_| {});
 
         push_two_turns(&stub, call_ids);
@@ -132,7 +117,7 @@ async fn a_resumed_provider_gets_the_history_of_an_uninterrupted_conversation() 
 
 #[tokio::test]
 async fn a_turn_that_was_stopped_in_a_tool_is_known_to_the_model() {
-    let (backend, stub) = provider().await;
+    let (backend, stub) = provider::backend().await;
     let harness = Harness::with_backend(backend.clone(), |_| {});
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path().to_str().expect("a name");
