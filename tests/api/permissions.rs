@@ -197,6 +197,34 @@ async fn jobs_approve_everything_unless_they_or_the_settings_say_otherwise() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn rights_are_taken_away_from_jobs_at_work() {
+    for (job, made) in [(None, false), (Some("approve-all"), true)] {
+        let app = TestApp::with(tests::job::options());
+        let mut entry = entry_of(&[("write", task("ok"))]);
+        let (first, second) = (create("first.txt"), create("second.txt"));
+        entry["tasks"]["ok"]["prompt"] =
+            json!([format!("{first}, then wait 9 seconds, then {second}")]);
+        entry["tasks"]["ok"]["model"] = json!({ "id": MODEL });
+        if let Some(mode) = job {
+            entry["jobs"]["write"]["permissions"] = json!(mode);
+        }
+        app.install(&entry).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let body = format!("{}\n", folder.path().display());
+        let started = app.post("/api/copilot/job/start/write", body).await.json();
+        let id = started["jobId"].as_str().expect("a job");
+        while !folder.path().join("first.txt").exists() {
+            tokio::task::yield_now().await;
+        }
+        app.narrow_jobs(wire::PermissionMode::Deny);
+        let token = format!("/api/copilot/job/{id}/live/t");
+        while app.get(&token).await.json()["error"] != "JobsClosed" {}
+        assert_eq!(folder.path().join("second.txt").exists(), made, "{job:?}");
+        app.finish().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_models_took_is_told_per_turn_and_summed_for_jobs() {
     let app = TestApp::new();
     let session = app.start().await;

@@ -200,6 +200,11 @@ impl TestApp {
         self.assert_ends().await;
     }
 
+    /// Takes rights away from jobs, as a change of the settings file does.
+    pub fn narrow_jobs(&self, permissions: wire::PermissionMode) {
+        self.jobs.narrow(permissions);
+    }
+
     /// Stops what the bridge runs.
     pub async fn stop_runs(&self) {
         self.bridge.stop_all().await;

@@ -10,6 +10,7 @@ mod runs_later;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use wire::{PermissionMode, PermissionRequest};
 
 pub use desk::{NotPending, PermissionDesk, PermissionEvent, PermissionEvents};
@@ -24,17 +25,43 @@ pub struct Denied {
 }
 
 /// How the tools of a session that ask are dealt with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct SessionPermissions {
     /// Mode for everything that is not asked each time.
     pub mode: PermissionMode,
     /// Files that run later, and that `approve-all` covers nevertheless: globs below its folder.
     pub approve_files: Vec<String>,
+    /// Makes the mode stricter while the session runs.
+    pub limit: ModeLimit,
+}
+
+/// A mode that sessions may not go beyond. Clones share it; it only ever gets stricter.
+#[derive(Clone, Debug)]
+pub struct ModeLimit(Arc<Mutex<PermissionMode>>);
+
+impl ModeLimit {
+    /// The strictest mode that was asked for.
+    pub fn get(&self) -> PermissionMode {
+        *self.0.lock()
+    }
+
+    /// Makes it as strict as `mode`, if it is not yet.
+    pub fn narrow(&self, mode: PermissionMode) {
+        let mut limit = self.0.lock();
+        *limit = limit.stricter(mode);
+    }
+}
+
+impl Default for ModeLimit {
+    /// Limits nothing.
+    fn default() -> Self {
+        Self(Arc::new(Mutex::new(PermissionMode::ApproveAll)))
+    }
 }
 
 impl From<PermissionMode> for SessionPermissions {
     fn from(mode: PermissionMode) -> Self {
-        Self { mode, approve_files: Vec::new() }
+        Self { mode, approve_files: Vec::new(), limit: ModeLimit::default() }
     }
 }
 

@@ -94,7 +94,7 @@ impl PermissionDesk {
 
     /// How questions are dealt with.
     pub fn mode(&self) -> PermissionMode {
-        self.0.state.lock().mode
+        self.0.mode(&self.0.state.lock())
     }
 
     /// Deals with questions in another way from now on. Those that wait are answered by it, too,
@@ -181,7 +181,7 @@ impl PermissionDesk {
             return denied(CLOSED);
         }
         let is_always = || scope.is_some_and(|scope| state.always.contains(&scope));
-        match state.mode {
+        match self.0.mode(&state) {
             PermissionMode::Deny => return denied(DENY_ALL),
             PermissionMode::ApproveAll if !request.each_time || is_named => return Err(Ok(())),
             PermissionMode::Ask if !request.each_time && (asker.is_approved || is_always()) => {
@@ -200,6 +200,11 @@ impl PermissionDesk {
 }
 
 impl Desk {
+    /// The mode of the session, or a stricter one.
+    fn mode(&self, state: &State) -> PermissionMode {
+        state.mode.stricter(self.rules.limit.get())
+    }
+
     /// What is asked about, if it is a file.
     fn file(request: &PermissionRequest) -> Option<&str> {
         let is_file = match request.kind {

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use super::ModeLimit;
 use crate::guarded::Guarded;
 use crate::names::normal;
 
@@ -121,6 +122,8 @@ pub struct DeskRules {
     pub safeguards: Safeguards,
     /// Globs below the folder of files that run later, and that a job may nevertheless change.
     pub approve_files: Vec<String>,
+    /// The mode that the desk does not go beyond.
+    pub limit: ModeLimit,
 }
 
 impl DeskRules {
@@ -194,6 +197,7 @@ mod tests {
             folder: PathBuf::from("/home/me/project"),
             safeguards: Safeguards { always_ask, ..Safeguards::default() },
             approve_files: approve_files.iter().map(|&glob| glob.to_owned()).collect(),
+            limit: ModeLimit::default(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use agents::permission::SessionPermissions;
+use agents::permission::{ModeLimit, SessionPermissions};
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
@@ -59,6 +59,8 @@ pub struct JobManager {
     settings: JobSettings,
     /// Not less strict than the settings.
     permissions: Mutex<PermissionMode>,
+    /// Of jobs that do not say themselves how they deal with questions.
+    limit: ModeLimit,
     lifecycle: Lifecycle,
     live: Arc<LiveRegistry<JobId, JobResponse>>,
     jobs: Mutex<Jobs>,
@@ -91,6 +93,7 @@ impl JobManager {
             tasks,
             places: Places::new(settings.max_tasks, settings.max_tasks_per_job),
             permissions: Mutex::new(settings.permissions),
+            limit: ModeLimit::default(),
             settings,
             live: LiveRegistry::new(live, &lifecycle),
             jobs: Mutex::default(),
@@ -130,6 +133,11 @@ impl JobManager {
             permissions: SessionPermissions {
                 mode: job.permissions.unwrap_or_else(|| *self.permissions.lock()),
                 approve_files: job.approve_files.clone(),
+                limit: if job.permissions.is_none() {
+                    self.limit.clone()
+                } else {
+                    ModeLimit::default()
+                },
             },
             user_input,
             tasks: self.tasks.clone(),
@@ -142,10 +150,14 @@ impl JobManager {
         Ok(id)
     }
 
-    /// Deals with the tools of jobs that start from now on more strictly.
+    /// Deals with the tools of jobs more strictly, those that run included.
     pub fn narrow(&self, permissions: PermissionMode) {
         let mut current = self.permissions.lock();
-        *current = current.stricter(permissions);
+        let before = *current;
+        *current = before.stricter(permissions);
+        if *current != before {
+            self.limit.narrow(*current);
+        }
     }
 
     /// Ends a job and waits until nothing of it runs. One that has ended already stays as it is.

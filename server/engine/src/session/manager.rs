@@ -172,6 +172,7 @@ impl SessionManager {
             folder: real,
             safeguards: self.settings.safeguards.clone(),
             approve_files: permissions.approve_files,
+            limit: permissions.limit,
         };
         let time_out = self.settings.permission_time_out;
         let desk = PermissionDesk::new(permissions.mode, time_out, rules, move |event| {

@@ -216,3 +216,20 @@ async fn what_governs_the_portal_is_refused_in_every_mode() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_limit_makes_every_mode_stricter_and_stays() {
+    let limit = crate::permission::ModeLimit::default();
+    let rules = DeskRules { limit: limit.clone(), ..DeskRules::default() };
+    let mode = PermissionMode::ApproveAll;
+    let desk = PermissionDesk::new(mode, PermissionDesk::TIME_OUT, rules, |_| {});
+    assert_eq!(desk.request(&ASKER, question(PermissionKind::Write)).await, Ok(()));
+    limit.narrow(PermissionMode::Ask);
+    let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
+    assert!(poll(asking.as_mut()).is_pending());
+    limit.narrow(PermissionMode::Deny);
+    limit.narrow(PermissionMode::ApproveAll);
+    desk.set_mode(PermissionMode::ApproveAll);
+    assert_eq!(desk.mode(), PermissionMode::Deny);
+    assert!(desk.request(&ASKER, question(PermissionKind::Command)).await.is_err());
+}
