@@ -38,6 +38,9 @@ pub(crate) fn run(workspace: &Workspace, options: &TestOptions) -> ExitCode {
             && let Some(mut release) = ahead.take()
         {
             println!("\n== Waiting for the release, which is compiled beside the lints");
+            if step == Step::Test {
+                run.compile_tests();
+            }
             // If it failed, its own step says why.
             let _ = release.wait();
         }
@@ -57,8 +60,8 @@ pub(crate) fn run(workspace: &Workspace, options: &TestOptions) -> ExitCode {
 }
 
 /// Compiles the release beside the lints, where both are to be done: each leaves a core idle for a
-/// minute while it checks the Copilot SDK. They write into different folders. Tests come later, as
-/// some of them would be disturbed.
+/// minute while it checks the Copilot SDK. They write into different folders. Tests are compiled
+/// beside it, too, but run later, as some of them would be disturbed.
 fn compile_ahead(workspace: &Workspace, steps: &[Step]) -> Option<Child> {
     if !steps.contains(&Step::Release) || !steps.contains(&Step::Clippy) {
         return None;
@@ -144,6 +147,14 @@ impl Run<'_> {
         let mut counts = self.count_tests(&[])?;
         counts += self.count_tests(&TOOLS)?;
         Ok(counts)
+    }
+
+    /// Compiles the tests. If that fails, the step that runs them says why.
+    fn compile_tests(&self) {
+        for packages in [&[][..], &TOOLS] {
+            let compile = words(&["test", "--no-run", "--quiet"], packages, &[]);
+            process::succeeds(&mut self.workspace.cargo(compile));
+        }
     }
 
     /// Runs the tests of some packages: by nextest, which runs those of all crates side by side,
