@@ -1,6 +1,7 @@
 //! Tools that ask before they act, and what models took.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use tests::job::{entry_of, task};
@@ -168,6 +169,25 @@ async fn mistakes_are_told_with_what_is_accepted() {
     app.finish().await;
 }
 
+/// Starts a job of one prompt in a folder, with permissions of its own or not; the path of its reader.
+async fn start_writing(
+    app: &TestApp,
+    prompt: &str,
+    permissions: Option<&str>,
+    folder: &Path,
+) -> String {
+    let mut entry = entry_of(&[("write", task("ok"))]);
+    entry["tasks"]["ok"]["prompt"] = json!([prompt]);
+    entry["tasks"]["ok"]["model"] = json!({ "id": MODEL });
+    if let Some(mode) = permissions {
+        entry["jobs"]["write"]["permissions"] = json!(mode);
+    }
+    app.install(&entry).await;
+    let body = format!("{}\n", folder.display());
+    let started = app.post("/api/copilot/job/start/write", body).await.json();
+    format!("/api/copilot/job/{}/live/t", started["jobId"].as_str().expect("a job"))
+}
+
 #[tokio::test(start_paused = true)]
 async fn jobs_approve_everything_unless_they_or_the_settings_say_otherwise() {
     let deny = || Some("deny");
@@ -177,20 +197,10 @@ async fn jobs_approve_everything_unless_they_or_the_settings_say_otherwise() {
             options.jobs.permissions = mode.parse().expect("a mode");
         }
         let app = TestApp::with(options);
-        let mut entry = entry_of(&[("write", task("ok"))]);
-        entry["tasks"]["ok"]["prompt"] =
-            json!([format!("{}, then use the job_boolean_true tool", create("a.txt"))]);
-        entry["tasks"]["ok"]["model"] = json!({ "id": MODEL });
-        if let Some(mode) = job {
-            entry["jobs"]["write"]["permissions"] = json!(mode);
-        }
-        app.install(&entry).await;
         let folder = tempfile::tempdir().expect("a folder");
-        let body = format!("{}\n", folder.path().display());
-        let started = app.post("/api/copilot/job/start/write", body).await.json();
-        let id = started["jobId"].as_str().expect("a job");
-        let token = format!("/api/copilot/job/{id}/live/t");
-        while app.get(&token).await.json()["error"] != "JobsClosed" {}
+        let prompt = format!("{}, then use the job_boolean_true tool", create("a.txt"));
+        let live = start_writing(&app, &prompt, job, folder.path()).await;
+        while app.get(&live).await.json()["error"] != "JobsClosed" {}
         assert_eq!(folder.path().join("a.txt").exists(), made, "{setting:?} {job:?}");
         app.finish().await;
     }
@@ -200,25 +210,15 @@ async fn jobs_approve_everything_unless_they_or_the_settings_say_otherwise() {
 async fn rights_are_taken_away_from_jobs_at_work() {
     for (job, made) in [(None, false), (Some("approve-all"), true)] {
         let app = TestApp::with(tests::job::options());
-        let mut entry = entry_of(&[("write", task("ok"))]);
-        let (first, second) = (create("first.txt"), create("second.txt"));
-        entry["tasks"]["ok"]["prompt"] =
-            json!([format!("{first}, then wait 9 seconds, then {second}")]);
-        entry["tasks"]["ok"]["model"] = json!({ "id": MODEL });
-        if let Some(mode) = job {
-            entry["jobs"]["write"]["permissions"] = json!(mode);
-        }
-        app.install(&entry).await;
         let folder = tempfile::tempdir().expect("a folder");
-        let body = format!("{}\n", folder.path().display());
-        let started = app.post("/api/copilot/job/start/write", body).await.json();
-        let id = started["jobId"].as_str().expect("a job");
+        let (first, second) = (create("first.txt"), create("second.txt"));
+        let prompt = format!("{first}, then wait 9 seconds, then {second}");
+        let live = start_writing(&app, &prompt, job, folder.path()).await;
         while !folder.path().join("first.txt").exists() {
             tokio::task::yield_now().await;
         }
         app.narrow_jobs(wire::PermissionMode::Deny);
-        let token = format!("/api/copilot/job/{id}/live/t");
-        while app.get(&token).await.json()["error"] != "JobsClosed" {}
+        while app.get(&live).await.json()["error"] != "JobsClosed" {}
         assert_eq!(folder.path().join("second.txt").exists(), made, "{job:?}");
         app.finish().await;
     }
