@@ -9,6 +9,7 @@ pub mod chart;
 mod decision;
 pub mod entry;
 mod extension;
+mod history;
 mod id;
 mod job;
 mod live;
@@ -29,6 +30,7 @@ pub use decision::{
 pub use extension::{
     ExtensionInfo, ExtensionLine, ExtensionSource, ExtensionState, ExtensionTrust, Extensions,
 };
+pub use history::{EntityKind, EntityState, History, HistoryItem};
 pub use id::{
     JobId, LiveToken, MessageId, ParseIdError, ParseTokenError, PermissionId, SessionId, TaskId,
 };

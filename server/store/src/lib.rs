@@ -1,6 +1,7 @@
 //! What happened to sessions, tasks and jobs, in order, and who reads it.
 //!
-//! - [`live`]: the one mechanism behind every live endpoint. For now it is all there is: what
-//!   happened is kept in memory.
+//! - [`journal`]: keeps it, in a file or in memory.
+//! - [`live`]: hands it to readers as it happens, the one mechanism behind every live endpoint.
 
+pub mod journal;
 pub mod live;

@@ -1,0 +1,291 @@
+//! The journal of a server that keeps nothing.
+
+use std::collections::{BTreeMap, HashMap};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use wire::EntityKind;
+
+use super::search::{Words, text_of};
+use super::{
+    Append, Batch, Chunk, Cursor, Entity, Fact, Found, HistoryPage, HistoryQuery, Journal,
+    OnSettled, Page, Record, StoreError,
+};
+
+/// Keeps what happened in memory, the newest of what has ended, as far as it fits. A batch is
+/// "durable" at once.
+#[derive(Debug)]
+pub struct MemoryJournal {
+    state: Mutex<State>,
+    /// Bytes of facts and notes, beyond which what ended first is forgotten.
+    capacity: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    streams: HashMap<Entity, Stream>,
+    /// In the order of their beginning.
+    by_number: BTreeMap<u64, Entity>,
+    /// What belongs to what.
+    children: HashMap<Entity, Vec<Entity>>,
+    last_number: u64,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Stream {
+    number: u64,
+    facts: Vec<Fact>,
+    notes: Vec<Fact>,
+    record: Record,
+    chunks: Vec<Chunk>,
+    cursors: Vec<Cursor>,
+    bytes: usize,
+}
+
+impl Default for MemoryJournal {
+    fn default() -> Self {
+        Self::with_capacity(64 * 1024 * 1024)
+    }
+}
+
+impl MemoryJournal {
+    /// An empty one that forgets what ended first when it has more bytes than said.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { state: Mutex::default(), capacity }
+    }
+}
+
+impl State {
+    fn check(&self, append: &Append) -> Result<(), StoreError> {
+        let stream = self.streams.get(&append.entity);
+        let (facts, notes) =
+            stream.map_or((0, 0), |stream| (stream.facts.len(), stream.notes.len()));
+        for (expected, found) in [(append.after, facts), (append.after_note, notes)] {
+            let found = found as u64;
+            if expected != found {
+                return Err(StoreError::Conflict { entity: append.entity, expected, found });
+            }
+        }
+        if stream.is_none() && append.record.is_none() {
+            return Err(StoreError::Conflict { entity: append.entity, expected: 0, found: 0 });
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, append: Append) {
+        let Append { entity, facts, notes, record, closed_blocks, .. } = append;
+        if !self.streams.contains_key(&entity) {
+            let Some(record) = record.clone() else { return };
+            self.last_number += 1;
+            if let Some(parent) = record.parent {
+                self.children.entry(parent).or_default().push(entity);
+            }
+            self.by_number.insert(self.last_number, entity);
+            self.streams.insert(entity, Stream::new(self.last_number, record));
+        }
+        let Some(stream) = self.streams.get_mut(&entity) else { return };
+        let bytes: usize = facts.iter().chain(&notes).map(|fact| fact.json.len()).sum();
+        stream.bytes += bytes;
+        self.bytes += bytes;
+        stream.facts.extend(facts);
+        stream.notes.extend(notes);
+        stream.chunks.retain(|chunk| !closed_blocks.contains(&chunk.block));
+        if let Some(record) = record {
+            stream.record = record;
+        }
+    }
+
+    fn write(&mut self, batch: Batch) -> Result<(), StoreError> {
+        for append in &batch.appends {
+            self.check(append)?;
+        }
+        for append in batch.appends {
+            self.append(append);
+        }
+        for chunk in batch.chunks {
+            if let Some(stream) = self.streams.get_mut(&chunk.entity) {
+                stream.chunks.push(chunk);
+            }
+        }
+        for cursor in batch.cursors {
+            if let Some(stream) = self.streams.get_mut(&cursor.entity) {
+                stream.cursors.retain(|other| other.reader != cursor.reader);
+                stream.cursors.push(cursor);
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets an entity and what belongs to it.
+    fn delete(&mut self, entity: Entity) {
+        if let Some(stream) = self.streams.remove(&entity) {
+            self.by_number.remove(&stream.number);
+            self.bytes -= stream.bytes;
+        }
+        let children = self.children.remove(&entity).unwrap_or_default();
+        for child in children {
+            self.delete(child);
+        }
+    }
+
+    /// The first that has ended, of those that belong to nothing.
+    fn ended(&self, before: u64) -> Option<Entity> {
+        let is_over = |record: &Record| record.ended_at.is_some_and(|ended| ended < before);
+        let mut entities = self.by_number.values();
+        let found = entities.find(|entity| {
+            self.streams
+                .get(entity)
+                .is_some_and(|stream| stream.record.parent.is_none() && is_over(&stream.record))
+        });
+        found.copied()
+    }
+
+    fn make_room(&mut self, capacity: usize) {
+        while self.bytes > capacity
+            && let Some(entity) = self.ended(u64::MAX)
+        {
+            self.delete(entity);
+        }
+    }
+}
+
+impl Stream {
+    fn new(number: u64, record: Record) -> Self {
+        Self {
+            number,
+            facts: Vec::new(),
+            notes: Vec::new(),
+            record,
+            chunks: Vec::new(),
+            cursors: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    /// What the search finds in it: its title, or one of its texts, the newest first.
+    fn find(&self, words: &Words) -> Option<String> {
+        let searched = self.facts.iter().rev().filter(|fact| fact.is_searchable);
+        let mut texts = searched.filter_map(|fact| text_of(&fact.json));
+        let text = texts.find(|text| words.are_in(text));
+        let text =
+            text.or_else(|| words.are_in(&self.record.title).then(|| self.record.title.clone()));
+        text.map(|text| words.snippet(&text))
+    }
+}
+
+#[async_trait]
+impl Journal for MemoryJournal {
+    fn submit_then(&self, batch: Batch, settled: OnSettled) {
+        let result = {
+            let mut state = self.state.lock();
+            let result = state.write(batch);
+            state.make_room(self.capacity);
+            result
+        };
+        settled(result);
+    }
+
+    async fn read(
+        &self,
+        entity: Entity,
+        after: u64,
+        max_facts: usize,
+        max_bytes: usize,
+    ) -> Result<Option<Page>, StoreError> {
+        let state = self.state.lock();
+        let Some(stream) = state.streams.get(&entity) else { return Ok(None) };
+        let mut page = Page { facts: Vec::new(), is_end: true };
+        let mut bytes = 0;
+        let skipped = usize::try_from(after).unwrap_or(usize::MAX);
+        for (seq, fact) in (1..).zip(&stream.facts).skip(skipped) {
+            if page.facts.len() >= max_facts || bytes >= max_bytes {
+                page.is_end = false;
+                break;
+            }
+            bytes += fact.json.len();
+            page.facts.push((seq, fact.clone()));
+        }
+        Ok(Some(page))
+    }
+
+    async fn notes(&self, entity: Entity) -> Result<Vec<Fact>, StoreError> {
+        let state = self.state.lock();
+        Ok(state.streams.get(&entity).map(|stream| stream.notes.clone()).unwrap_or_default())
+    }
+
+    async fn record(&self, entity: Entity) -> Result<Option<(Record, u64, u64)>, StoreError> {
+        let state = self.state.lock();
+        Ok(state.streams.get(&entity).map(|stream| {
+            (stream.record.clone(), stream.facts.len() as u64, stream.notes.len() as u64)
+        }))
+    }
+
+    async fn chunks(&self, entity: Entity) -> Result<Vec<Chunk>, StoreError> {
+        let state = self.state.lock();
+        Ok(state.streams.get(&entity).map(|stream| stream.chunks.clone()).unwrap_or_default())
+    }
+
+    async fn cursors(&self, entity: Entity) -> Result<Vec<Cursor>, StoreError> {
+        let state = self.state.lock();
+        Ok(state.streams.get(&entity).map(|stream| stream.cursors.clone()).unwrap_or_default())
+    }
+
+    async fn open(&self, kind: EntityKind) -> Result<Vec<(Entity, Record)>, StoreError> {
+        let state = self.state.lock();
+        let open = state.by_number.values().filter(|entity| entity.kind() == Some(kind));
+        let records = open.filter_map(|entity| Some((*entity, &state.streams.get(entity)?.record)));
+        Ok(records
+            .filter(|(_, record)| record.ended_at.is_none())
+            .map(|(entity, record)| (entity, record.clone()))
+            .collect())
+    }
+
+    async fn history(&self, query: HistoryQuery) -> Result<HistoryPage, StoreError> {
+        let words = match &query.words {
+            Some(words) => match Words::new(words) {
+                Some(words) => Some(words),
+                None => return Ok(HistoryPage::default()),
+            },
+            None => None,
+        };
+        let state = self.state.lock();
+        let mut page = HistoryPage::default();
+        let mut last = None;
+        for (number, entity) in state.by_number.range(..query.before.unwrap_or(u64::MAX)).rev() {
+            let Some(stream) = state.streams.get(entity) else { continue };
+            if !query.takes(*entity, &stream.record) {
+                continue;
+            }
+            let snippet = match &words {
+                Some(words) => match stream.find(words) {
+                    Some(snippet) => Some(snippet),
+                    None => continue,
+                },
+                None => None,
+            };
+            if page.items.len() == query.limit {
+                page.next = last;
+                break;
+            }
+            last = Some(*number);
+            page.items.push(Found { entity: *entity, record: stream.record.clone(), snippet });
+        }
+        Ok(page)
+    }
+
+    async fn delete(&self, entity: Entity) -> Result<(), StoreError> {
+        self.state.lock().delete(entity);
+        Ok(())
+    }
+
+    async fn expire(&self, ended_before: u64) -> Result<u64, StoreError> {
+        let mut state = self.state.lock();
+        let mut expired = 0;
+        while let Some(entity) = state.ended(ended_before) {
+            state.delete(entity);
+            expired += 1;
+        }
+        Ok(expired)
+    }
+}

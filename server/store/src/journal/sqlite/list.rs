@@ -1,0 +1,154 @@
+//! Lists of entities, by age and by words.
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+use wire::EntityKind;
+
+use super::rows::{self, COLUMNS, EntityRow, FROM, key, parts};
+use crate::journal::search::{Words, text_of};
+use crate::journal::{Cursor, Entity, Found, HistoryPage, HistoryQuery, Record};
+
+/// Entities with hits that are looked at for one page. With a filter that nearly nothing passes, a
+/// page can be short, or empty, and still have a next one.
+const MAX_HITS: usize = 2_000;
+
+/// The row of an entity.
+pub(super) fn find(database: &Connection, number: i64) -> Result<EntityRow, rusqlite::Error> {
+    database
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM {FROM} WHERE e.number = ?1"))?
+        .query_row([number], rows::read)
+}
+
+/// Entities that have not ended, the oldest first.
+pub(super) fn open(
+    database: &Connection,
+    kind: EntityKind,
+) -> Result<Vec<(Entity, Record)>, rusqlite::Error> {
+    let query = format!(
+        "SELECT {COLUMNS} FROM {FROM} WHERE e.ended_at IS NULL AND e.kind = ?1 ORDER BY e.number"
+    );
+    let mut statement = database.prepare_cached(&query)?;
+    let rows = statement.query_map([kind.as_str()], rows::read)?;
+    rows.map(|row| row.map(|row| (row.entity, row.record))).collect()
+}
+
+/// How far the readers of an entity have come.
+pub(super) fn cursors(
+    database: &Connection,
+    entity: Entity,
+    number: i64,
+) -> Result<Vec<Cursor>, rusqlite::Error> {
+    let mut statement = database
+        .prepare_cached("SELECT reader, seq, inside, finished FROM cursor WHERE number = ?1")?;
+    let mut rows = statement.query([number])?;
+    let mut cursors = Vec::new();
+    while let Some(row) = rows.next()? {
+        // Our own spelling; what can't be read would only make a reader begin anew.
+        let Ok(reader) = row.get::<_, String>(0)?.parse() else { continue };
+        let inside = serde_json::from_str(&row.get::<_, String>(2)?).unwrap_or_default();
+        let seq = row.get(1)?;
+        cursors.push(Cursor { entity, reader, seq, inside, is_finished: row.get(3)? });
+    }
+    Ok(cursors)
+}
+
+/// What a query asks for.
+pub(super) fn history(
+    database: &Connection,
+    query: &HistoryQuery,
+) -> Result<HistoryPage, rusqlite::Error> {
+    let before = query.before.and_then(|before| i64::try_from(before).ok());
+    match &query.words {
+        None => by_age(database, query, before),
+        Some(words) => match Words::new(words) {
+            Some(words) => by_words(database, query, &words, before),
+            None => Ok(HistoryPage::default()),
+        },
+    }
+}
+
+fn by_age(
+    database: &Connection,
+    query: &HistoryQuery,
+    before: Option<i64>,
+) -> Result<HistoryPage, rusqlite::Error> {
+    let mut conditions = vec!["e.kind IS NOT NULL"];
+    let mut values: Vec<Value> = Vec::new();
+    for (condition, value) in [
+        ("e.kind = ?", query.kind.map(|kind| kind.as_str().to_owned().into())),
+        ("e.state = ?", query.state.map(|state| state.as_str().to_owned().into())),
+        ("e.folder = ?", query.folder.clone().map(Value::from)),
+        ("e.number < ?", before.map(Value::from)),
+    ] {
+        if let Some(value) = value {
+            conditions.push(condition);
+            values.push(value);
+        }
+    }
+    // One more than asked for tells whether there is a next page.
+    values.push(i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1).into());
+    let statement = format!(
+        "SELECT {COLUMNS} FROM {FROM} WHERE {} ORDER BY e.number DESC LIMIT ?",
+        conditions.join(" AND ")
+    );
+    let mut statement = database.prepare_cached(&statement)?;
+    let found = statement.query_map(params_from_iter(values), rows::read)?;
+    let mut page = HistoryPage::default();
+    let mut last = None;
+    for row in found {
+        if page.items.len() == query.limit {
+            page.next = last;
+            break;
+        }
+        let EntityRow { number, entity, record, .. } = row?;
+        last = u64::try_from(number).ok();
+        page.items.push(Found { entity, record, snippet: None });
+    }
+    Ok(page)
+}
+
+/// Goes from entity to entity: the newest hit of one, then the newest hit of those before it. So a
+/// word that is everywhere costs no more than one that is rare.
+fn by_words(
+    database: &Connection,
+    query: &HistoryQuery,
+    words: &Words,
+    before: Option<i64>,
+) -> Result<HistoryPage, rusqlite::Error> {
+    let wanted = words.to_match();
+    let mut newest = database.prepare_cached(
+        "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT 1",
+    )?;
+    let mut page = HistoryPage::default();
+    let mut below = before.map_or(i64::MAX, |before| key(before, 0));
+    for _ in 0..MAX_HITS {
+        let hit: Option<i64> =
+            newest.query_row(params![wanted, below], |row| row.get(0)).optional()?;
+        let Some(hit) = hit else { return Ok(page) };
+        let (number, seq) = parts(hit);
+        if page.items.len() == query.limit {
+            page.next = u64::try_from(number + 1).ok();
+            return Ok(page);
+        }
+        below = key(number, 0);
+        let EntityRow { entity, record, .. } = find(database, number)?;
+        if query.takes(entity, &record) {
+            let text = match seq {
+                0 => Some(record.title.clone()),
+                _ => text(database, hit)?,
+            };
+            let snippet = text.map(|text| words.snippet(&text));
+            page.items.push(Found { entity, record, snippet });
+        }
+    }
+    page.next = u64::try_from(parts(below).0).ok();
+    Ok(page)
+}
+
+fn text(database: &Connection, key: i64) -> Result<Option<String>, rusqlite::Error> {
+    let json: Option<String> = database
+        .prepare_cached("SELECT json FROM fact WHERE key = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()?;
+    Ok(json.and_then(|json| text_of(&json)))
+}

@@ -1,0 +1,208 @@
+//! The file: opening it, its tables, and how older ones become newer ones.
+
+use std::fs::OpenOptions;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::damage;
+
+/// Marks the file as a portal's, for tools that look at files: "PORT".
+const APPLICATION: i32 = 0x504f_5254;
+
+/// What leads from each version of the tables to the next one.
+const MIGRATIONS: &[&str] = &[FIRST];
+
+/// The version that this program reads and writes.
+pub(super) const VERSION: usize = MIGRATIONS.len();
+
+/// - `entity.number` numbers entities in the order of their beginning and stands for them in all
+///   other tables.
+/// - `fact.key` and `note.key` are `number << 32 | seq`: one stream is one range of one B-tree.
+/// - `unindexed` has the keys of the facts that the search does not know yet; 0 as seq is the title.
+const FIRST: &str = "
+    CREATE TABLE entity (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        kind TEXT,
+        parent INTEGER REFERENCES entity (number),
+        title TEXT NOT NULL,
+        folder TEXT NOT NULL,
+        model TEXT,
+        state TEXT NOT NULL,
+        started_at INTEGER NOT NULL,
+        ended_at INTEGER,
+        usage TEXT NOT NULL,
+        detail TEXT NOT NULL,
+        facts INTEGER NOT NULL,
+        notes INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX entity_parent ON entity (parent) WHERE parent IS NOT NULL;
+    CREATE INDEX entity_open ON entity (kind, number) WHERE ended_at IS NULL;
+    CREATE INDEX entity_ended ON entity (ended_at) WHERE ended_at IS NOT NULL AND parent IS NULL;
+    CREATE INDEX entity_kind ON entity (kind, number);
+    CREATE INDEX entity_folder ON entity (folder, number);
+    CREATE TABLE fact (key INTEGER PRIMARY KEY, at INTEGER NOT NULL, json TEXT NOT NULL) STRICT;
+    CREATE TABLE note (key INTEGER PRIMARY KEY, at INTEGER NOT NULL, json TEXT NOT NULL) STRICT;
+    CREATE TABLE chunk (
+        block INTEGER NOT NULL,
+        start INTEGER NOT NULL,
+        text TEXT NOT NULL,
+        PRIMARY KEY (block, start)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE cursor (
+        number INTEGER NOT NULL,
+        reader TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        inside TEXT NOT NULL,
+        finished INTEGER NOT NULL,
+        PRIMARY KEY (number, reader)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE unindexed (key INTEGER PRIMARY KEY) STRICT;
+    CREATE VIRTUAL TABLE search USING fts5 (
+        text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
+    );
+";
+
+/// Why a store can't be used. Displays as one line with the remedy.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another server has it open.
+    #[error(
+        "the data folder {folder} is used by another portal{process}: stop that one, or choose \
+         another folder with --data-dir"
+    )]
+    InUse {
+        /// The data folder.
+        folder: PathBuf,
+        /// ` (process 123)`, if it is known.
+        process: String,
+    },
+    /// Not a database, or one with holes.
+    #[error(
+        "the store {file} is damaged ({cause}); it was left as it is: move it away, or look at it \
+         with `copilot-portal store check`"
+    )]
+    Damaged {
+        /// The database.
+        file: PathBuf,
+        /// What SQLite says.
+        cause: String,
+    },
+    /// Written by a newer version of the portal.
+    #[error(
+        "the store {file} was written by a newer portal (its version is {found}, this one reads \
+         {VERSION}); it was left as it is: use that portal, or choose another folder with --data-dir"
+    )]
+    Newer {
+        /// The database.
+        file: PathBuf,
+        /// The version of its tables.
+        found: i64,
+    },
+    /// The system refuses.
+    #[error("the store {file} can't be used: {cause}; choose another folder with --data-dir")]
+    Refused {
+        /// The database, or its folder.
+        file: PathBuf,
+        /// What the system says.
+        cause: String,
+    },
+    /// There is no store in this folder.
+    #[error("there is no store in {folder}")]
+    Missing {
+        /// The data folder.
+        folder: PathBuf,
+    },
+}
+
+impl OpenError {
+    pub(super) fn refused(file: &Path, cause: impl std::fmt::Display) -> Self {
+        Self::Refused { file: file.to_owned(), cause: cause.to_string() }
+    }
+
+    pub(super) fn from_sqlite(file: &Path, error: &rusqlite::Error) -> Self {
+        if damage::is_damage(error) {
+            Self::Damaged { file: file.to_owned(), cause: error.to_string() }
+        } else {
+            Self::refused(file, error)
+        }
+    }
+}
+
+/// Opens the file for its one writer, makes it if it is missing, and brings it up to date.
+pub(super) fn open_writer(file: &Path) -> Result<Connection, OpenError> {
+    create_private(file).map_err(|error| OpenError::refused(file, error))?;
+    let failed = |error: rusqlite::Error| OpenError::from_sqlite(file, &error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(file, flags).map_err(failed)?;
+    // Before anything is written.
+    let found = version(&connection).map_err(failed)?;
+    if usize::try_from(found).is_ok_and(|found| found > VERSION) {
+        return Err(OpenError::Newer { file: file.to_owned(), found });
+    }
+    prepare(&mut connection, file, found).map_err(failed)?;
+    Ok(connection)
+}
+
+fn prepare(connection: &mut Connection, file: &Path, found: i64) -> Result<(), rusqlite::Error> {
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.set_prepared_statement_cache_capacity(64);
+    if usize::try_from(found).is_ok_and(|found| found < VERSION) {
+        migrate(connection, file, found)?;
+    }
+    look(connection)
+}
+
+/// Opens the file of a store that is there, to read it.
+pub(super) fn open_reader(file: &Path) -> Result<Connection, rusqlite::Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags)?;
+    // A reader never waits for the writer, but may meet the one who makes or removes the WAL.
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}
+
+/// Version of the tables; 0 if there are none.
+pub(super) fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+fn migrate(connection: &mut Connection, file: &Path, found: i64) -> Result<(), rusqlite::Error> {
+    if found > 0 {
+        let mut copy = file.as_os_str().to_owned();
+        copy.push(format!(".version-{found}"));
+        let copy = Path::new(&copy).to_string_lossy().into_owned();
+        // One that an earlier attempt left may be half done.
+        let _ = std::fs::remove_file(&copy);
+        connection.execute("VACUUM INTO ?1", [copy])?;
+    }
+    let transaction = connection.transaction()?;
+    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or_default()) {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "user_version", i64::try_from(VERSION).unwrap_or_default())?;
+    transaction.commit()
+}
+
+/// Reads a little of every table: a file with other contents is found out at once.
+fn look(connection: &Connection) -> Result<(), rusqlite::Error> {
+    for table in ["entity", "fact", "note", "chunk", "cursor", "unindexed", "search_config"] {
+        let mut statement = connection.prepare(&format!("SELECT 1 FROM {table} LIMIT 1"))?;
+        statement.exists([])?;
+    }
+    Ok(())
+}
+
+/// The files beside it get their modes from this one.
+fn create_private(file: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(file).map(drop)
+}

@@ -1,0 +1,328 @@
+//! The streams as the writer changes them, within its transaction.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use wire::EntityKind;
+
+use super::rows::key;
+use crate::journal::{Append, Batch, Chunk, Cursor, Entity, Fact, Record, StoreError};
+
+/// Streams whose numbers and lengths are remembered.
+const KNOWN_STREAMS: usize = 20_000;
+/// Entities that expire in one go. Writers wait that long.
+const EXPIRED_PER_PASS: usize = 20;
+
+/// Why a part of a transaction was not done.
+pub(super) enum Refusal {
+    /// The caller is at fault; the others in the transaction are not.
+    Conflict(StoreError),
+    /// Nothing of the transaction can be done.
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Refusal {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+impl From<Refusal> for StoreError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Conflict(error) => error,
+            Refusal::Sqlite(error) => Self::Rejected(error.to_string()),
+        }
+    }
+}
+
+/// What the writer remembers of the streams that it wrote lately.
+#[derive(Default)]
+pub(super) struct Streams {
+    known: HashMap<Entity, Known>,
+}
+
+/// A stream as it is stored.
+#[derive(Clone, Copy)]
+struct Known {
+    number: i64,
+    facts: u64,
+    notes: u64,
+}
+
+impl Streams {
+    /// What was remembered may be wrong: a transaction was rolled back.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    /// Writes a batch, or finds out that it does not fit.
+    pub(super) fn write(&mut self, database: &Connection, batch: &Batch) -> Result<(), Refusal> {
+        for append in &batch.appends {
+            self.append(database, append)?;
+        }
+        for chunk in &batch.chunks {
+            self.add_chunk(database, chunk)?;
+        }
+        for cursor in &batch.cursors {
+            self.set_cursor(database, cursor)?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, database: &Connection, append: &Append) -> Result<(), Refusal> {
+        let Append { entity, after, facts, after_note, notes, record, closed_blocks } = append;
+        let stored = self.find(database, *entity)?;
+        let (has_facts, has_notes) = stored.map_or((0, 0), |known| (known.facts, known.notes));
+        for (expected, found) in [(*after, has_facts), (*after_note, has_notes)] {
+            if expected != found {
+                let conflict = StoreError::Conflict { entity: *entity, expected, found };
+                return Err(Refusal::Conflict(conflict));
+            }
+        }
+        let mut known = match (stored, record) {
+            (Some(known), _) => known,
+            (None, Some(record)) => self.begin(database, *entity, record)?,
+            (None, None) => {
+                let conflict = StoreError::Conflict { entity: *entity, expected: 0, found: 0 };
+                return Err(Refusal::Conflict(conflict));
+            }
+        };
+        known.facts = add(database, Table::Fact, known.number, known.facts, facts)?;
+        known.notes = add(database, Table::Note, known.number, known.notes, notes)?;
+        match record {
+            Some(record) => replace(database, known, stored.is_none(), record)?,
+            None => {
+                database
+                    .prepare_cached("UPDATE entity SET facts = ?2, notes = ?3 WHERE number = ?1")?
+                    .execute(params![known.number, known.facts, known.notes])?;
+            }
+        }
+        for block in closed_blocks {
+            database
+                .prepare_cached("DELETE FROM chunk WHERE block = ?1")?
+                .execute([key(known.number, *block)])?;
+        }
+        self.remember(*entity, known);
+        Ok(())
+    }
+
+    /// Makes the row of a new entity. What it says follows.
+    fn begin(
+        &mut self,
+        database: &Connection,
+        entity: Entity,
+        record: &Record,
+    ) -> Result<Known, rusqlite::Error> {
+        let parent = match record.parent {
+            Some(parent) => self.find(database, parent)?.map(|parent| parent.number),
+            None => None,
+        };
+        database
+            .prepare_cached(
+                "INSERT INTO entity (id, kind, parent, title, folder, state, started_at, usage, \
+                 detail, facts, notes) VALUES (?1, ?2, ?3, '', '', '', 0, '', '', 0, 0)",
+            )?
+            .execute(params![entity.to_string(), entity.kind().map(EntityKind::as_str), parent])?;
+        Ok(Known { number: database.last_insert_rowid(), facts: 0, notes: 0 })
+    }
+
+    fn add_chunk(&mut self, database: &Connection, chunk: &Chunk) -> Result<(), Refusal> {
+        // Of something that was deleted meanwhile: nothing to keep.
+        let Some(known) = self.find(database, chunk.entity)? else { return Ok(()) };
+        database
+            .prepare_cached(
+                "INSERT OR REPLACE INTO chunk (block, start, text) VALUES (?1, ?2, ?3)",
+            )?
+            .execute(params![key(known.number, chunk.block), chunk.from, chunk.text])?;
+        Ok(())
+    }
+
+    fn set_cursor(&mut self, database: &Connection, cursor: &Cursor) -> Result<(), Refusal> {
+        let Some(known) = self.find(database, cursor.entity)? else { return Ok(()) };
+        let inside = serde_json::to_string(&cursor.inside).unwrap_or_default();
+        database
+            .prepare_cached(
+                "INSERT OR REPLACE INTO cursor (number, reader, seq, inside, finished) \
+                 VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![
+                known.number,
+                cursor.reader.as_str(),
+                cursor.seq,
+                inside,
+                cursor.is_finished
+            ])?;
+        Ok(())
+    }
+
+    fn find(
+        &mut self,
+        database: &Connection,
+        entity: Entity,
+    ) -> Result<Option<Known>, rusqlite::Error> {
+        if let Some(known) = self.known.get(&entity) {
+            return Ok(Some(*known));
+        }
+        let known = database
+            .prepare_cached("SELECT number, facts, notes FROM entity WHERE id = ?1")?
+            .query_row([entity.to_string()], |row| {
+                Ok(Known { number: row.get(0)?, facts: row.get(1)?, notes: row.get(2)? })
+            })
+            .optional()?;
+        if let Some(known) = known {
+            self.remember(entity, known);
+        }
+        Ok(known)
+    }
+
+    fn remember(&mut self, entity: Entity, known: Known) {
+        if self.known.len() >= KNOWN_STREAMS {
+            self.known.clear();
+        }
+        self.known.insert(entity, known);
+    }
+
+    /// Deletes an entity with all that belongs to it.
+    pub(super) fn delete(&mut self, database: &Connection, entity: Entity) -> Result<(), Refusal> {
+        if let Some(known) = self.find(database, entity)? {
+            self.delete_tree(database, known.number)?;
+        }
+        Ok(())
+    }
+
+    /// Deletes some of what ended before a time, and says how many.
+    pub(super) fn expire(&mut self, database: &Connection, before: u64) -> Result<u64, Refusal> {
+        let numbers: Vec<i64> = database
+            .prepare_cached(
+                "SELECT number FROM entity WHERE ended_at < ?1 AND parent IS NULL \
+                 ORDER BY ended_at LIMIT ?2",
+            )?
+            .query_map(
+                params![i64::try_from(before).unwrap_or(i64::MAX), EXPIRED_PER_PASS],
+                |row| row.get(0),
+            )?
+            .collect::<Result<_, _>>()?;
+        for number in &numbers {
+            self.delete_tree(database, *number)?;
+        }
+        Ok(numbers.len() as u64)
+    }
+
+    fn delete_tree(&mut self, database: &Connection, root: i64) -> Result<(), Refusal> {
+        let mut tree = vec![root];
+        let mut seen = 0;
+        while let Some(number) = tree.get(seen).copied() {
+            let mut children =
+                database.prepare_cached("SELECT number FROM entity WHERE parent = ?1")?;
+            for child in children.query_map([number], |row| row.get(0))? {
+                tree.push(child?);
+            }
+            seen += 1;
+        }
+        // What belongs to something goes before it.
+        for number in tree.into_iter().rev() {
+            delete_one(database, number)?;
+        }
+        self.forget();
+        Ok(())
+    }
+}
+
+/// Writes what a record says now.
+fn replace(
+    database: &Connection,
+    known: Known,
+    is_new: bool,
+    record: &Record,
+) -> Result<(), Refusal> {
+    let title_changes = is_new
+        || database
+            .prepare_cached("SELECT title <> ?2 FROM entity WHERE number = ?1")?
+            .query_row(params![known.number, record.title], |row| row.get(0))?;
+    let usage = serde_json::to_string(&record.usage).unwrap_or_default();
+    database
+        .prepare_cached(
+            "UPDATE entity SET title = ?2, folder = ?3, model = ?4, state = ?5, \
+             started_at = ?6, ended_at = ?7, usage = ?8, detail = ?9, facts = ?10, \
+             notes = ?11 WHERE number = ?1",
+        )?
+        .execute(params![
+            known.number,
+            record.title,
+            record.folder,
+            record.model,
+            record.state.as_str(),
+            record.started_at,
+            record.ended_at,
+            usage,
+            record.detail,
+            known.facts,
+            known.notes,
+        ])?;
+    if title_changes {
+        mark_unindexed(database, key(known.number, 0))?;
+    }
+    Ok(())
+}
+
+/// The two tables of a stream.
+#[derive(Clone, Copy, PartialEq)]
+enum Table {
+    Fact,
+    Note,
+}
+
+/// Adds rows to a stream, and says how many it has then.
+fn add(
+    database: &Connection,
+    table: Table,
+    number: i64,
+    mut seq: u64,
+    facts: &[Fact],
+) -> Result<u64, rusqlite::Error> {
+    for fact in facts {
+        seq += 1;
+        let key = key(number, seq);
+        database
+            .prepare_cached(match table {
+                Table::Fact => "INSERT INTO fact (key, at, json) VALUES (?1, ?2, ?3)",
+                Table::Note => "INSERT INTO note (key, at, json) VALUES (?1, ?2, ?3)",
+            })?
+            .execute(params![key, fact.at, &*fact.json])?;
+        if table == Table::Fact && fact.is_searchable {
+            mark_unindexed(database, key)?;
+        }
+    }
+    Ok(seq)
+}
+
+fn mark_unindexed(database: &Connection, key: i64) -> Result<(), rusqlite::Error> {
+    database
+        .prepare_cached("INSERT OR IGNORE INTO unindexed (key) VALUES (?1)")?
+        .execute([key])
+        .map(drop)
+}
+
+fn delete_one(database: &Connection, number: i64) -> Result<(), rusqlite::Error> {
+    let range = [key(number, 0), key(number, u64::from(u32::MAX))];
+    // The texts of a contentless index are deleted by their keys, which its own table knows.
+    let indexed: Vec<i64> = database
+        .prepare_cached("SELECT id FROM search_docsize WHERE id BETWEEN ?1 AND ?2")?
+        .query_map(range, |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    for key in indexed {
+        database.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([key])?;
+    }
+    for statement in [
+        "DELETE FROM fact WHERE key BETWEEN ?1 AND ?2",
+        "DELETE FROM note WHERE key BETWEEN ?1 AND ?2",
+        "DELETE FROM unindexed WHERE key BETWEEN ?1 AND ?2",
+        "DELETE FROM chunk WHERE block BETWEEN ?1 AND ?2",
+    ] {
+        database.prepare_cached(statement)?.execute(range)?;
+    }
+    database.prepare_cached("DELETE FROM cursor WHERE number = ?1")?.execute([number])?;
+    database.prepare_cached("DELETE FROM entity WHERE number = ?1")?.execute([number])?;
+    Ok(())
+}
