@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use wire::{PermissionMode, PermissionRequest};
+use wire::{JobId, PermissionMode, PermissionRequest, SessionId, TaskId};
 
-pub use desk::{NotPending, PermissionDesk, PermissionEvent, PermissionEvents};
+pub use desk::{NotPending, PendingQuestion, PermissionDesk, PermissionEvent, PermissionEvents};
 pub use runs_later::{AlwaysAsk, DeskRules, InvalidGlob, Safeguards, check_glob};
 
 /// The answer was no.
@@ -65,9 +65,32 @@ impl From<PermissionMode> for SessionPermissions {
     }
 }
 
+/// The session whose tools ask, and what it was opened for. It is known when the session starts and
+/// never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// The session.
+    pub session: SessionId,
+    /// The task that opened it; none if a person did.
+    pub task: Option<TaskId>,
+    /// The work that the task runs for, if it belongs to a job.
+    pub work: Option<WorkOfJob>,
+}
+
+/// A work, by its job and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkOfJob {
+    /// The run of the job.
+    pub job: JobId,
+    /// Number of the work within its job.
+    pub work_id: u32,
+}
+
 /// Who asks. It travels with the call from the model to whoever answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asker {
+    /// The session that the call was made in; none in runs of the bridge, which have no session.
+    pub owner: Option<Owner>,
     /// The tool, if one asks.
     pub tool: Option<Arc<str>>,
     /// Which call of it, as its start was reported.

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use wire::entry::JOB_TOOLS;
 use wire::{ToolError, ToolResult};
 
-use crate::permission::Asker;
+use crate::permission::{Asker, Owner};
 
 /// A call of a tool.
 #[derive(Clone, Debug, Default)]
 pub struct ToolCall {
     /// An object that should fit the tool's schema. It comes from the model: check it.
     pub arguments: Value,
-    /// Who asks if the tool needs permission. The set fills in the tool.
+    /// Who asks if the tool needs permission. The set fills in its owner and the tool.
     pub asker: Asker,
     /// Where the tool reports output that it has before its end.
     pub output: ToolOutput,
@@ -127,6 +127,7 @@ pub struct Consent {
 pub struct ToolSet {
     tools: RwLock<Vec<Arc<Tool>>>,
     hooks: RwLock<Option<Arc<dyn ToolHooks>>>,
+    owner: Option<Owner>,
 }
 
 impl ToolSet {
@@ -151,7 +152,18 @@ impl ToolSet {
                 handler: Arc::new(EchoArgument),
             })
         });
-        Self { tools: RwLock::new(tools.collect()), hooks: RwLock::default() }
+        Self { tools: RwLock::new(tools.collect()), ..Self::default() }
+    }
+
+    /// The same tools, whose questions are those of `owner`.
+    #[must_use]
+    pub fn owned_by(self, owner: Owner) -> Self {
+        Self { owner: Some(owner), ..self }
+    }
+
+    /// The session that the tools belong to, if one does.
+    pub fn owner(&self) -> Option<Owner> {
+        self.owner
     }
 
     /// Adds a tool.
@@ -195,6 +207,7 @@ impl ToolSet {
 
     /// Calls a tool; one that does not exist fails as a tool does, for the model to read.
     pub async fn call(&self, name: &str, mut call: ToolCall) -> Result<ToolResult, ToolError> {
+        call.asker.owner = self.owner;
         call.asker.tool = Some(name.into());
         let hooks = self.hooks.read().clone();
         let Some(hooks) = hooks else {

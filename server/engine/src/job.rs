@@ -23,6 +23,9 @@ pub mod plan;
 mod record;
 mod run;
 
+#[cfg(test)]
+mod tests;
+
 use wire::ErrorName;
 
 use crate::session::StartError;

@@ -35,13 +35,32 @@ mod tests;
 
 use std::path::PathBuf;
 
+use agents::permission::{SessionPermissions, WorkOfJob};
 use serde_json::Value;
-use wire::{ErrorName, PermissionMode, SessionId, Usage};
+use wire::{ErrorName, PermissionMode, SessionId, TaskId, Usage};
 
 pub use folder::check_folder;
 pub use manager::{SessionManager, SessionSettings};
 pub use queue::PendingTurn;
 pub use rights::SessionRights;
+
+/// How a session is started besides its model and its folder.
+#[derive(Clone, Debug)]
+pub struct StartOptions {
+    /// How its tools that ask are dealt with.
+    pub permissions: SessionPermissions,
+    /// The task that opens it; none if a person does.
+    pub task: Option<TaskId>,
+    /// The work that the task runs for, if it belongs to a job.
+    pub work: Option<WorkOfJob>,
+}
+
+impl From<PermissionMode> for StartOptions {
+    /// A session that a person opens.
+    fn from(mode: PermissionMode) -> Self {
+        Self { permissions: mode.into(), task: None, work: None }
+    }
+}
 
 /// Why a session was not started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -19,12 +19,7 @@ use super::{Asker, DENY_ALL, Denied, DeskRules, GUARDED, PermissionHandler};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermissionEvent {
     /// A question waits.
-    Requested {
-        /// The tool and the call that ask.
-        asker: Asker,
-        /// The question, with its id.
-        question: PendingPermission,
-    },
+    Requested(PendingQuestion),
     /// A question no longer waits.
     Resolved {
         /// The question that no longer waits.
@@ -32,6 +27,15 @@ pub enum PermissionEvent {
         /// How it ended.
         outcome: PermissionOutcome,
     },
+}
+
+/// A question that waits for an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingQuestion {
+    /// The session, the tool and the call that ask.
+    pub asker: Asker,
+    /// The question, with its id.
+    pub question: PendingPermission,
 }
 
 /// Where a desk reports to. The function must neither block nor use the desk.
@@ -66,7 +70,7 @@ struct State {
 }
 
 struct Waiting {
-    question: PendingPermission,
+    pending: PendingQuestion,
     answer: oneshot::Sender<PermissionOutcome>,
 }
 
@@ -113,9 +117,9 @@ impl PermissionDesk {
     }
 
     /// The questions that wait, oldest first.
-    pub fn pending(&self) -> Vec<PendingPermission> {
+    pub fn pending(&self) -> Vec<PendingQuestion> {
         let state = self.0.state.lock();
-        state.waiting.values().map(|waiting| waiting.question.clone()).collect()
+        state.waiting.values().map(|waiting| waiting.pending.clone()).collect()
     }
 
     /// Withdraws all questions: those who asked are gone.
@@ -141,7 +145,8 @@ impl PermissionDesk {
     ) -> Result<(), NotPending> {
         let mut state = self.0.state.lock();
         let find = |(number, waiting): (&u64, &Waiting)| {
-            (waiting.question.id == id).then(|| (*number, waiting.question.request.always_scope()))
+            let question = &waiting.pending.question;
+            (question.id == id).then(|| (*number, question.request.always_scope()))
         };
         let (number, scope) = state.waiting.iter().find_map(find).ok_or(NotPending(id))?;
         let (outcome, scope) = match (decision, scope) {
@@ -193,8 +198,9 @@ impl PermissionDesk {
         state.asked += 1;
         let question = PendingPermission { id: PermissionId::generate(), request };
         let (answer, answered) = oneshot::channel();
-        state.waiting.insert(number, Waiting { question: question.clone(), answer });
-        (self.0.events)(PermissionEvent::Requested { asker: asker.clone(), question });
+        let pending = PendingQuestion { asker: asker.clone(), question };
+        state.waiting.insert(number, Waiting { pending: pending.clone(), answer });
+        (self.0.events)(PermissionEvent::Requested(pending));
         Ok(Question { desk: Arc::clone(&self.0), number, answered })
     }
 }
@@ -239,7 +245,8 @@ impl Desk {
         outcome: PermissionOutcome,
         which: impl Fn(&PermissionRequest) -> bool,
     ) {
-        let those = state.waiting.iter().filter(|(_, waiting)| which(&waiting.question.request));
+        let those =
+            state.waiting.iter().filter(|(_, waiting)| which(&waiting.pending.question.request));
         for number in those.map(|(number, _)| *number).collect::<Vec<_>>() {
             self.settle(state, number, outcome);
         }
@@ -247,10 +254,10 @@ impl Desk {
 
     /// Ends a question; the first to do so decides how.
     fn settle(&self, state: &mut State, number: u64, outcome: PermissionOutcome) {
-        if let Some(Waiting { question, answer }) = state.waiting.remove(&number) {
+        if let Some(Waiting { pending, answer }) = state.waiting.remove(&number) {
             // Nobody listens if the question was dropped just now. That is no harm.
             let _ = answer.send(outcome);
-            (self.events)(PermissionEvent::Resolved { id: question.id, outcome });
+            (self.events)(PermissionEvent::Resolved { id: pending.question.id, outcome });
         }
     }
 }

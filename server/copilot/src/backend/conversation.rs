@@ -166,6 +166,7 @@ impl Opening {
         config.request_extensions = Some(settings.extensions == AllowedExtensions::All);
         config.permission_handler = Some(Arc::new(Asker {
             handler: settings.permissions,
+            owner: settings.tools.owner(),
             extensions: settings.extensions,
             working_directory: settings.working_directory.clone(),
             turns: turns.clone(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agents::AllowedExtensions;
-use agents::permission::{self, PermissionHandler};
+use agents::permission::{self, Owner, PermissionHandler};
 use agents::tools::{cut_at, preview, show_path};
 use async_trait::async_trait;
 use github_copilot_sdk::handler::{PermissionHandler as SdkHandler, PermissionResult};
@@ -21,6 +21,8 @@ const LONGEST_TITLE: usize = 80;
 /// Asks the portal's handler for the CLI.
 pub(super) struct Asker {
     pub(super) handler: Arc<dyn PermissionHandler>,
+    /// The session that the CLI's tools belong to.
+    pub(super) owner: Option<Owner>,
     /// Decided before the session started.
     pub(super) extensions: AllowedExtensions,
     pub(super) working_directory: std::path::PathBuf,
@@ -47,6 +49,7 @@ impl SdkHandler for Asker {
         // A question of a turn that has been aborted is withdrawn.
         let over = self.turns.over();
         let asker = permission::Asker {
+            owner: self.owner,
             // The CLI names the kind of what it wants to do, not always the tool.
             tool: None,
             call_id: data.tool_call_id.as_deref().map(Into::into),

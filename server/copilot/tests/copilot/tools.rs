@@ -1,11 +1,11 @@
 //! Tools of ours and of the CLI.
 
 use agents::ToolSet;
-use agents::permission::{Asker, Denied, PermissionHandler};
+use agents::permission::{Asker, Denied, Owner, PermissionHandler};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use stub_provider::Frames;
-use wire::{PermissionKind, PermissionRequest};
+use wire::{PermissionKind, PermissionRequest, SessionId};
 
 use super::*;
 
@@ -55,18 +55,24 @@ async fn our_tools_are_called_without_asking() {
 struct Judge {
     verdict: Result<(), Denied>,
     questions: watch::Sender<Vec<PermissionRequest>>,
+    last_owner: watch::Sender<Option<Owner>>,
 }
 
 impl Judge {
     fn new(verdict: Result<(), &str>) -> Arc<Self> {
         let verdict = verdict.map_err(|reason| Denied { reason: reason.to_owned() });
-        Arc::new(Self { verdict, questions: watch::Sender::default() })
+        Arc::new(Self {
+            verdict,
+            questions: watch::Sender::default(),
+            last_owner: watch::Sender::default(),
+        })
     }
 }
 
 #[async_trait]
 impl PermissionHandler for Judge {
-    async fn request(&self, _: &Asker, request: PermissionRequest) -> Result<(), Denied> {
+    async fn request(&self, asker: &Asker, request: PermissionRequest) -> Result<(), Denied> {
+        self.last_owner.send_replace(asker.owner);
         self.questions.send_modify(|questions| questions.push(request));
         self.verdict.clone()
     }
@@ -90,10 +96,17 @@ async fn a_tool_of_the_cli_acts_when_it_is_approved() {
     let bench = Bench::new().await;
     push_creation(&bench);
     let judge = Judge::new(Ok(()));
-    let talk = talk_to_judge(&bench, &judge).await;
+    let owner = Owner { session: SessionId::generate(), task: None, work: None };
+    let change = |settings: &mut AgentSettings| {
+        settings.own_tools = true;
+        settings.permissions = judge.clone();
+        settings.tools = ToolSet::default().owned_by(owner).into();
+    };
+    let talk = bench.talk_with(change).await;
     talk.ask("make a file").await.expect("a turn");
     let questions = judge.questions.borrow().clone();
     assert_eq!(questions.len(), 1, "{questions:#?}");
+    assert_eq!(*judge.last_owner.borrow(), Some(owner));
     assert_eq!(questions[0].kind, PermissionKind::Create);
     assert_eq!(questions[0].title, "Create made.txt");
     assert_eq!(questions[0].path.as_deref(), Some("made.txt"));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use agents::permission::{DeskRules, PermissionDesk, PermissionEvent, Safeguards};
+use agents::permission::{DeskRules, PendingQuestion, PermissionDesk, PermissionEvent, Safeguards};
 use agents::tools::{CommandSettings, Workspace, WorkspaceSettings, workspace_tools};
 use agents::{Found, ToolSet};
 use platform::clock::iso_8601;
@@ -212,7 +212,7 @@ impl Run {
         let desk = PermissionDesk::new(mode, PermissionDesk::TIME_OUT, rules, move |event| {
             let mut board = bridge.board.lock();
             match event {
-                PermissionEvent::Requested { asker, question } => {
+                PermissionEvent::Requested(PendingQuestion { asker, question }) => {
                     let request = ApprovalRequest {
                         approval_id: question.id,
                         id: run,

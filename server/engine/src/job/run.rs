@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use agents::permission::SessionPermissions;
+use agents::permission::{SessionPermissions, WorkOfJob};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use platform::lifecycle::Lifecycle;
 use tokio_util::sync::CancellationToken;
@@ -125,6 +125,7 @@ impl Execution<'_> {
             model_override: work.model_override.cloned(),
             working_directory: self.run.working_directory.clone(),
             permissions: self.run.permissions.clone(),
+            work: Some(WorkOfJob { job: self.report.record.id, work_id }),
             user_input: self.run.user_input.clone(),
         });
         let task = OwnTask(task.map_err(|error| format!("{}: {error}", work.task_id))?);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use agents::permission::{
-    DeskRules, PermissionDesk, PermissionHandler, Safeguards, SessionPermissions,
+    DeskRules, Owner, PendingQuestion, PermissionDesk, PermissionHandler, Safeguards,
 };
 use agents::tools::{CommandSettings, Workspace, WorkspaceSettings, session_tools};
 use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, ToolSet};
@@ -28,7 +28,7 @@ use super::outlet::Port;
 use super::queue::{Author, PendingTurn, Queue};
 use super::rights::SessionRights;
 use super::stream::Stream;
-use super::{SessionError, SessionSummary, StartError};
+use super::{SessionError, SessionSummary, StartError, StartOptions};
 use crate::running::{Handle, stop_all};
 
 /// The limits of sessions.
@@ -96,6 +96,16 @@ struct Session {
     handle: Handle,
 }
 
+/// What has to be known of a folder before a session starts in it.
+struct ResolvedFolder {
+    /// The folder, links resolved.
+    real: PathBuf,
+    /// The folder that has to be trusted for its extensions to be started.
+    root: PathBuf,
+    /// Which of them the agent may start itself.
+    allowed_extensions: AllowedExtensions,
+}
+
 impl SessionManager {
     /// No session yet.
     pub fn new(
@@ -136,14 +146,14 @@ impl SessionManager {
         self.start_with(model_id, working_directory, self.default_permissions()).await
     }
 
-    /// The same, with another way to deal with tools that ask.
+    /// The same, with options.
     pub async fn start_with(
         self: &Arc<Self>,
         model_id: &str,
         working_directory: &str,
-        permissions: impl Into<SessionPermissions>,
+        options: impl Into<StartOptions>,
     ) -> Result<SessionId, StartError> {
-        let permissions = permissions.into();
+        let StartOptions { permissions, task, work } = options.into();
         let found = self.catalog.find(model_id).await;
         let found = found.ok_or_else(|| StartError::ModelIdNotFound(model_id.to_owned()))?;
         let working_directory = self.folder(working_directory).await?;
@@ -154,36 +164,26 @@ impl SessionManager {
         let stream = Arc::new(Stream::new(log.clone()));
         let questions = stream.clone();
         let capabilities = found.backend.capabilities();
-        let (folder, extensions) = (working_directory.clone(), self.extensions.clone());
-        let resolved = tokio::task::spawn_blocking(move || {
-            let real = folder.canonicalize().unwrap_or_else(|_| folder.clone());
-            let root = trusted_folder(&folder);
-            let allowed = if capabilities.extensions && extensions.trusts_all(&root) {
-                AllowedExtensions::All
-            } else {
-                AllowedExtensions::None
-            };
-            (real, root, allowed)
-        });
-        let (real, root, allowed_extensions) = resolved.await.unwrap_or_else(|_| {
-            (working_directory.clone(), working_directory.clone(), AllowedExtensions::None)
-        });
+        let resolved = self.resolve(&working_directory, capabilities.extensions).await;
         let rules = DeskRules {
-            folder: real,
+            folder: resolved.real,
             safeguards: self.settings.safeguards.clone(),
             approve_files: permissions.approve_files,
             limit: permissions.limit,
         };
+        let id = SessionId::generate();
+        let owner = Owner { session: id, task, work };
         let time_out = self.settings.permission_time_out;
         let desk = PermissionDesk::new(permissions.mode, time_out, rules, move |event| {
             questions.permission(event);
         });
         let tools = if capabilities.own_tools {
             // A set of its own: the portal may add the tools of extensions.
-            Arc::new(ToolSet::with_job_tools())
+            ToolSet::with_job_tools()
         } else {
             self.workspace_tools(&working_directory, &desk).await?
         };
+        let tools = Arc::new(tools.owned_by(owner));
         let permissions: Arc<dyn PermissionHandler> = Arc::new(desk.clone());
         let reports = stream.clone();
         let agent = found
@@ -194,20 +194,19 @@ impl SessionManager {
                 tools: tools.clone(),
                 own_tools: true,
                 permissions: permissions.clone(),
-                extensions: allowed_extensions,
+                extensions: resolved.allowed_extensions,
                 events: AgentEvents::new(move |event| reports.report(event)),
             })
             .await
             .map_err(|error| StartError::ModelNotAvailable(error.to_string()))?;
 
         // No await from here on: either all of it happens or nothing.
-        let id = SessionId::generate();
         let stop = self.lifecycle.token();
         let queue = Arc::new(Queue::new(self.settings.max_queries, stop.clone()));
         let parts = SessionParts {
             id,
             folder: working_directory.clone(),
-            root,
+            root: resolved.root,
             tools,
             permissions,
             guarded: self.settings.safeguards.guarded.clone(),
@@ -253,12 +252,32 @@ impl SessionManager {
         }
     }
 
+    /// Looks at a folder; `agent_runs_extensions` says whether the agent starts those there itself.
+    async fn resolve(&self, folder: &Path, agent_runs_extensions: bool) -> ResolvedFolder {
+        let (given, extensions) = (folder.to_owned(), self.extensions.clone());
+        let resolving = tokio::task::spawn_blocking(move || {
+            let root = trusted_folder(&given);
+            let allowed_extensions = if agent_runs_extensions && extensions.trusts_all(&root) {
+                AllowedExtensions::All
+            } else {
+                AllowedExtensions::None
+            };
+            let real = given.canonicalize().unwrap_or(given);
+            ResolvedFolder { real, root, allowed_extensions }
+        });
+        resolving.await.unwrap_or_else(|_| ResolvedFolder {
+            real: folder.to_owned(),
+            root: folder.to_owned(),
+            allowed_extensions: AllowedExtensions::None,
+        })
+    }
+
     /// What a model can do in a folder.
     async fn workspace_tools(
         &self,
         folder: &Path,
         desk: &PermissionDesk,
-    ) -> Result<Arc<ToolSet>, StartError> {
+    ) -> Result<ToolSet, StartError> {
         let not_opened = |reason: String| StartError::WorkingDirectoryNotExists(reason);
         let rights = self.rights();
         let (root, allowed_roots) = (folder.to_owned(), rights.allowed_roots);
@@ -267,14 +286,14 @@ impl SessionManager {
             Workspace::open(&root, &allowed_roots).map(|workspace| workspace.guarded(&guarded))
         });
         let opened = opening.await.map_err(|error| not_opened(error.to_string()))?;
-        Ok(Arc::new(session_tools(WorkspaceSettings {
+        Ok(session_tools(WorkspaceSettings {
             workspace: opened.map_err(|error| not_opened(error.to_string()))?,
             permissions: Arc::new(desk.clone()),
             commands: CommandSettings {
                 allowed: rights.allow_commands,
                 ..self.settings.commands.clone()
             },
-        })))
+        }))
     }
 
     /// Sends a user's prompt. Its turn comes when those before it are done.
@@ -301,6 +320,14 @@ impl SessionManager {
     ) -> Result<(), SessionError> {
         let answered = self.find(id)?.desk.resolve(question, decision);
         answered.map_err(|_| SessionError::PermissionNotPending)
+    }
+
+    /// The questions of all sessions that wait for an answer, by session, the oldest first.
+    pub fn questions(&self) -> Vec<PendingQuestion> {
+        let sessions = self.sessions.lock();
+        let mut desks: Vec<_> = sessions.iter().map(|(id, session)| (*id, &session.desk)).collect();
+        desks.sort_by_key(|(id, _)| *id);
+        desks.into_iter().flat_map(|(_, desk)| desk.pending()).collect()
     }
 
     /// Deals with tools that ask in another way from now on.

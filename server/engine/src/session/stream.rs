@@ -142,9 +142,7 @@ impl Stream {
     /// A tool asks, or its question is answered.
     pub(super) fn permission(&self, event: PermissionEvent) {
         self.log.push(&match event {
-            PermissionEvent::Requested { question, .. } => {
-                SessionResponse::PermissionRequest(question)
-            }
+            PermissionEvent::Requested(asked) => SessionResponse::PermissionRequest(asked.question),
             PermissionEvent::Resolved { id, outcome } => {
                 SessionResponse::PermissionResolved { request_id: id, decision: outcome }
             }

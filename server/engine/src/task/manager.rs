@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-use agents::permission::SessionPermissions;
+use agents::permission::{SessionPermissions, WorkOfJob};
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
@@ -16,7 +16,7 @@ use super::flow::{self, Mode, Plan};
 use super::run::{EndOfTask, SessionPort, Sessions};
 use super::{TaskEnd, TaskError};
 use crate::running::{Ending, Handle, stop_all};
-use crate::session::SessionManager;
+use crate::session::{SessionManager, StartOptions};
 
 /// Starts, finds and stops tasks.
 pub struct TaskManager {
@@ -46,6 +46,8 @@ pub struct ManagedTask {
     pub working_directory: String,
     /// How its agents' tools that ask are dealt with.
     pub permissions: SessionPermissions,
+    /// The work that it runs for, if it belongs to a job.
+    pub work: Option<WorkOfJob>,
     /// What the user typed.
     pub user_input: String,
 }
@@ -119,12 +121,17 @@ impl TaskManager {
 
     /// Starts a task that opens its own sessions.
     pub fn start_managed(&self, task: ManagedTask) -> Result<RunningTask, TaskError> {
-        let ManagedTask { entry, name, model_override, working_directory, permissions, user_input } =
-            task;
+        let ManagedTask { entry, name, model_override, permissions, work, .. } = task;
         let found = entry.tasks.get(&name).ok_or(TaskError::TaskNotFound)?;
         let task_model = entry.resolve_model(found, model_override.as_ref()).to_owned();
-        let start = Start { id: TaskId::generate(), entry, name, task_model, user_input };
-        Ok(self.start(start, Sessions::Own { working_directory, permissions, open: None }))
+        let id = TaskId::generate();
+        let start = Start { id, entry, name, task_model, user_input: task.user_input };
+        let sessions = Sessions::Own {
+            working_directory: task.working_directory,
+            options: StartOptions { permissions, task: Some(id), work },
+            open: None,
+        };
+        Ok(self.start(start, sessions))
     }
 
     fn start(&self, start: Start, sessions: Sessions) -> RunningTask {

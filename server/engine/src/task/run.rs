@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use agents::permission::SessionPermissions;
 use parking_lot::Mutex;
 use store::live::LiveLog;
 use tokio::sync::oneshot;
@@ -11,14 +10,14 @@ use wire::{Decision, FailedTurn, SessionId, SessionRole, TaskResponse, Usage};
 
 use super::flow::{Broken, Port, TaskEnd};
 use crate::running::Conclude;
-use crate::session::{CalledTool, PendingTurn, SessionManager, TurnEnd, TurnOutcome};
+use crate::session::{CalledTool, PendingTurn, SessionManager, StartOptions, TurnEnd, TurnOutcome};
 
 /// Where a run's prompts go.
 pub(super) enum Sessions {
     /// To a session that somebody else opened.
     Borrowed(SessionId),
     /// To sessions of its own, which work in this folder.
-    Own { working_directory: String, permissions: SessionPermissions, open: Option<SessionId> },
+    Own { working_directory: String, options: StartOptions, open: Option<SessionId> },
 }
 
 /// A run at work.
@@ -49,13 +48,13 @@ impl SessionPort {
 
 impl Port for SessionPort {
     async fn open(&mut self, role: SessionRole, model: &str) -> Result<(), Broken> {
-        let Sessions::Own { working_directory, permissions, open } = &mut self.sessions else {
+        let Sessions::Own { working_directory, options, open } = &mut self.sessions else {
             return Ok(());
         };
         let session = tokio::select! {
             biased;
             () = self.stop.cancelled() => return Err(Broken::Stopped),
-            started = self.manager.start_with(model, working_directory, permissions.clone()) => started,
+            started = self.manager.start_with(model, working_directory, options.clone()) => started,
         };
         let session_id = session.map_err(|error| Broken::Crashed(error.to_string()))?;
         *open = Some(session_id);

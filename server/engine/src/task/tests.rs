@@ -92,6 +92,7 @@ impl Harness {
             model_override: None,
             working_directory: String::new(),
             permissions: PermissionMode::ApproveAll.into(),
+            work: None,
             user_input: "the input".to_owned(),
         });
         started.expect("the task is there")

@@ -36,7 +36,7 @@ fn desk() -> (PermissionDesk, Arc<Mutex<Vec<PermissionEvent>>>) {
 
 fn outcomes(events: &Mutex<Vec<PermissionEvent>>) -> Vec<PermissionOutcome> {
     let outcome = |event: &PermissionEvent| match event {
-        PermissionEvent::Requested { .. } => None,
+        PermissionEvent::Requested(_) => None,
         PermissionEvent::Resolved { outcome, .. } => Some(*outcome),
     };
     events.lock().iter().filter_map(outcome).collect()
@@ -47,7 +47,7 @@ fn poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {
 }
 
 fn waiting(desk: &PermissionDesk) -> PermissionId {
-    desk.pending().first().expect("a question waits").id
+    desk.pending().first().expect("a question waits").question.id
 }
 
 #[tokio::test]
@@ -63,9 +63,9 @@ async fn a_question_waits_until_it_is_answered() {
         assert_eq!(desk.resolve(id, decision), Ok(()));
         assert_eq!(asking.await.is_ok(), approved);
         assert!(desk.pending().is_empty());
-        let pending = PendingPermission { id, request: question(PermissionKind::Write) };
+        let question = PendingPermission { id, request: question(PermissionKind::Write) };
         let expected = [
-            PermissionEvent::Requested { asker: ASKER.clone(), question: pending },
+            PermissionEvent::Requested(PendingQuestion { asker: ASKER.clone(), question }),
             PermissionEvent::Resolved { id, outcome },
         ];
         assert_eq!(*events.lock(), expected);
@@ -187,7 +187,7 @@ async fn no_mode_answers_for_a_file_that_runs_later() {
     assert!(poll(asking.as_mut()).is_pending());
     desk.set_mode(PermissionMode::ApproveAll);
     assert!(poll(asking.as_mut()).is_pending());
-    assert!(desk.pending()[0].request.each_time);
+    assert!(desk.pending()[0].question.request.each_time);
     desk.resolve(waiting(&desk), PermissionDecision::ApproveAlways).expect("it waits");
     assert_eq!(asking.await, Ok(()));
     assert_eq!(outcomes(&events), [PermissionOutcome::Approved], "once");

@@ -197,7 +197,7 @@ async fn a_call_that_is_dropped_while_it_waits_changes_nothing() {
         while desk.pending().is_empty() {
             tokio::task::yield_now().await;
         }
-        let id = desk.pending().first().expect("a question").id;
+        let id = desk.pending().first().expect("a question").question.id;
         desk.resolve(id, PermissionDecision::Approve)
     };
     let call = fixture.call("createFile", json!({ "path": "new", "content": "" }));

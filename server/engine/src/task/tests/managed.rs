@@ -83,6 +83,7 @@ async fn the_model_is_the_work_s_else_the_task_s_else_the_driving_one() {
             model_override: model_override.map(|id: &str| wire::entry::Model::Id(id.to_owned())),
             working_directory: String::new(),
             permissions: PermissionMode::ApproveAll.into(),
+            work: None,
             user_input: String::new(),
         });
         let mut running = started.expect("the task is there");

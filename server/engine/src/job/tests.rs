@@ -1,0 +1,122 @@
+//! Jobs on simulated models: who asks when one of their tools does.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agents::Catalog;
+use agents::permission::{Owner, PendingQuestion, WorkOfJob};
+use agents::simulated::{Simulated, SimulatedSettings};
+use platform::lifecycle::Lifecycle;
+use serde_json::json;
+use store::live::{LiveSettings, LiveShared};
+use wire::PermissionMode;
+use wire::entry::Entry;
+
+use super::*;
+use crate::session::{SessionManager, SessionSettings};
+use crate::task::TaskManager;
+
+const MODEL: &str = "gpt-5-mini";
+const CREATE: &str =
+    r#"use the createFile tool with the arguments {"path":"made.txt","content":"made"}"#;
+
+/// A server's worth of jobs. Every test ends with [`Harness::end`], which asserts that nothing is
+/// left running.
+struct Harness {
+    sessions: Arc<SessionManager>,
+    tasks: Arc<TaskManager>,
+    jobs: Arc<JobManager>,
+    lifecycle: Lifecycle,
+    folder: tempfile::TempDir,
+}
+
+impl Harness {
+    fn new() -> Self {
+        let lifecycle = Lifecycle::new();
+        let live = LiveShared::new(LiveSettings::for_tests());
+        let simulated = Arc::new(Simulated::new(SimulatedSettings::for_tests()));
+        let catalog = Catalog::new([simulated as Arc<_>]);
+        let settings = SessionSettings::new("/");
+        let sessions = SessionManager::new(catalog, settings, live.clone(), lifecycle.clone());
+        let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
+        let settings = JobSettings { permissions: PermissionMode::Ask, ..JobSettings::default() };
+        let jobs = JobManager::new(tasks.clone(), settings, live, lifecycle.clone());
+        let folder = tempfile::tempdir().expect("a folder");
+        Self { sessions, tasks, jobs, lifecycle, folder }
+    }
+
+    fn folder(&self) -> &str {
+        self.folder.path().to_str().expect("a plain path")
+    }
+
+    /// Waits until so many questions wait.
+    async fn questions(&self, count: usize) -> Vec<PendingQuestion> {
+        loop {
+            let questions = self.sessions.questions();
+            if questions.len() == count {
+                return questions;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn end(self) {
+        self.jobs.stop_all().await;
+        self.tasks.stop_all().await;
+        self.sessions.stop_all().await;
+        assert_eq!(self.lifecycle.shutdown(Duration::from_secs(1)).await, 0);
+    }
+}
+
+/// A job of two works, one after the other, whose tasks create a file.
+fn entry() -> Arc<Entry> {
+    let work = json!({ "kind": "Ref", "taskId": "t" });
+    let entry = json!({
+        "models": { "driving": MODEL },
+        "drivingSessionRetries": [{ "modelId": MODEL, "retries": 1 }],
+        "promptVariables": {},
+        "tasks": { "t": { "model": { "id": MODEL }, "prompt": [CREATE], "requireUserInput": false } },
+        "jobs": { "j": { "work": { "kind": "Seq", "works": [work, work] } } },
+        "grid": [],
+    });
+    Arc::new(Entry::parse(&entry.to_string()).unwrap_or_else(|problems| panic!("{problems}")))
+}
+
+#[tokio::test]
+async fn a_question_names_the_session_task_and_work_that_it_comes_from() {
+    let harness = Harness::new();
+    let started = harness.jobs.start(entry(), "j", harness.folder(), String::new());
+    let job = started.await.expect("a job");
+    let mut owners = Vec::new();
+    for works_before in 0..2 {
+        let [asked] = &*harness.questions(1).await else { panic!("one question") };
+        let session = harness.sessions.list()[0].id;
+        let status = harness.jobs.status(job).expect("a running job");
+        let running = &status.tasks[works_before];
+        let expected = Owner {
+            session,
+            task: running.task_id,
+            work: Some(WorkOfJob { job, work_id: running.work_id_in_job }),
+        };
+        assert!(expected.task.is_some());
+        assert_eq!(asked.asker.owner, Some(expected));
+        assert_eq!(asked.asker.tool.as_deref(), Some("createFile"));
+        owners.push(expected);
+        let decision = wire::PermissionDecision::Deny;
+        let answered = harness.sessions.answer_permission(session, asked.question.id, decision);
+        answered.expect("it waits");
+    }
+    assert_ne!(owners[0].work, owners[1].work);
+    harness.end().await;
+}
+
+#[tokio::test]
+async fn a_question_of_a_session_that_a_person_opened_names_only_the_session() {
+    let harness = Harness::new();
+    let session = harness.sessions.start(MODEL, harness.folder()).await.expect("a session");
+    harness.sessions.query(session, CREATE.to_owned()).expect("an open session");
+    let questions = harness.questions(1).await;
+    let owner = Owner { session, task: None, work: None };
+    assert_eq!(questions[0].asker.owner, Some(owner));
+    harness.end().await;
+}
