@@ -39,7 +39,7 @@ impl Governed {
             allowed_roots: settings.allowed_roots.clone(),
             allow_commands: settings.allow_commands,
         };
-        self.sessions.narrow(&rights);
+        self.sessions.policy().narrow(&rights);
         self.jobs.narrow(settings.job_permissions);
         self.bridge.set_settings(bridge);
     }

@@ -5,15 +5,16 @@
 //! the session's mode, its [`DeskRules`] say what is refused, and what is asked for each time.
 
 mod desk;
+mod limit;
 mod runs_later;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
 use wire::{JobId, PermissionMode, PermissionRequest, SessionId, TaskId};
 
 pub use desk::{NotPending, PendingQuestion, PermissionDesk, PermissionEvent, PermissionEvents};
+pub use limit::{DefaultMode, ModeLimit};
 pub use runs_later::{AlwaysAsk, DeskRules, InvalidGlob, Safeguards, check_glob};
 
 /// The answer was no.
@@ -33,30 +34,6 @@ pub struct SessionPermissions {
     pub approve_files: Vec<String>,
     /// Makes the mode stricter while the session runs.
     pub limit: ModeLimit,
-}
-
-/// A mode that sessions may not go beyond. Clones share it; it only ever gets stricter.
-#[derive(Clone, Debug)]
-pub struct ModeLimit(Arc<Mutex<PermissionMode>>);
-
-impl ModeLimit {
-    /// The strictest mode that was asked for.
-    pub fn get(&self) -> PermissionMode {
-        *self.0.lock()
-    }
-
-    /// Makes it as strict as `mode`, if it is not yet.
-    pub fn narrow(&self, mode: PermissionMode) {
-        let mut limit = self.0.lock();
-        *limit = limit.stricter(mode);
-    }
-}
-
-impl Default for ModeLimit {
-    /// Limits nothing.
-    fn default() -> Self {
-        Self(Arc::new(Mutex::new(PermissionMode::ApproveAll)))
-    }
 }
 
 impl From<PermissionMode> for SessionPermissions {

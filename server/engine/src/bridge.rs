@@ -37,6 +37,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use agents::Catalog;
+use agents::permission::ModeLimit;
 use parking_lot::{Mutex, RwLock};
 use platform::clock::iso_8601;
 use platform::lifecycle::Lifecycle;
@@ -47,7 +48,7 @@ use tokio_util::task::TaskTracker;
 use wire::bridge::{
     Event, HistoryCleared, MessageAccepted, MessageRequest, Mode, SessionHistory, SessionSummary,
 };
-use wire::{MessageId, PermissionDecision};
+use wire::{MessageId, PermissionDecision, PermissionMode};
 
 pub use bus::{Batch, EventRecord, Start, Subscription};
 pub use settings::{AgentRules, BridgeSettings, WorkspaceFolder};
@@ -126,6 +127,10 @@ struct Inner {
     catalog: Catalog,
     lifecycle: Lifecycle,
     settings: RwLock<Arc<BridgeSettings>>,
+    /// Of the permissions of all runs.
+    limit: ModeLimit,
+    /// Cancelled when no run may use commands any more.
+    no_commands: CancellationToken,
     board: Mutex<Board>,
     bus: Arc<Bus>,
     store: Option<Store>,
@@ -157,6 +162,8 @@ impl Bridge {
                 catalog,
                 lifecycle,
                 settings: RwLock::new(Arc::new(settings)),
+                limit: ModeLimit::default(),
+                no_commands: CancellationToken::new(),
                 board: Mutex::new(board),
                 bus: Bus::new(first),
                 running: TaskTracker::new(),
@@ -173,17 +180,21 @@ impl Bridge {
     /// Uses other settings from now on. Reads files.
     ///
     /// A folder that is no longer named goes off the list; what runs there goes on, with no more rights
-    /// than the settings give.
+    /// than the settings give. Approval that they require and commands that they forbid stay so,
+    /// whatever later settings say.
     pub fn set_settings(&self, settings: BridgeSettings) {
         let known: Vec<String> = self.inner.board.lock().session_ids();
         let loaded = load_sessions(&settings, self.inner.store.as_ref(), &known);
         self.rate.lock().set(settings.messages_per_minute, Instant::now());
+        if settings.agent.require_approval {
+            self.inner.limit.narrow(PermissionMode::Ask);
+        }
+        if !settings.agent.allow_commands {
+            self.inner.no_commands.cancel();
+        }
         let settings = Arc::new(settings);
-        // Before the runs are looked at: one that begins now finds them.
         *self.inner.settings.write() = Arc::clone(&settings);
-        let mut board = self.inner.board.lock();
-        board.relist(&settings.workspaces, loaded);
-        board.narrow_runs(&settings.agent);
+        self.inner.board.lock().relist(&settings.workspaces, loaded);
     }
 
     /// One session per workspace folder.
@@ -224,7 +235,6 @@ impl Bridge {
             rules: settings.agent.clone(),
             safeguards: settings.safeguards.clone(),
             stop: self.inner.lifecycle.token(),
-            no_commands: CancellationToken::new(),
             bridge: Arc::clone(&self.inner),
             session_id: session_id.clone(),
             id,

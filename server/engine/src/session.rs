@@ -42,7 +42,7 @@ use wire::{ErrorName, PermissionMode, SessionId, TaskId, Usage};
 pub use folder::check_folder;
 pub use manager::{SessionManager, SessionSettings};
 pub use queue::PendingTurn;
-pub use rights::SessionRights;
+pub use rights::{SessionPolicy, SessionRights};
 
 /// How a session is started besides its model and its folder.
 #[derive(Clone, Debug)]
@@ -53,13 +53,6 @@ pub struct StartOptions {
     pub task: Option<TaskId>,
     /// The work that the task runs for, if it belongs to a job.
     pub work: Option<WorkOfJob>,
-}
-
-impl From<PermissionMode> for StartOptions {
-    /// A session that a person opens.
-    fn from(mode: PermissionMode) -> Self {
-        Self { permissions: mode.into(), task: None, work: None }
-    }
 }
 
 /// Why a session was not started.

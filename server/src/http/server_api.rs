@@ -22,7 +22,7 @@ pub(super) fn config_reply(state: &AppState) -> ConfigReply {
     ConfigReply {
         repo_root: state.repo_root.display().to_string(),
         version: env!("CARGO_PKG_VERSION").into(),
-        permissions: state.sessions.default_permissions(),
+        permissions: state.sessions.policy().rights().permissions,
         locked: state.policy.access.is_locked(),
         notices: state.notices.all(),
     }

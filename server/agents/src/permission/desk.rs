@@ -1,13 +1,15 @@
 //! The questions of one session that wait for people, and their answers.
 
 use std::collections::{BTreeMap, HashSet};
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use wire::{
     AlwaysScope, PendingPermission, PermissionDecision, PermissionId, PermissionKind,
     PermissionMode, PermissionOutcome, PermissionRequest,
@@ -62,6 +64,8 @@ struct Desk {
 
 struct State {
     mode: PermissionMode,
+    /// The limit as it was when the desk last kept to it.
+    limit: PermissionMode,
     closed: bool,
     asked: u64,
     // By the order of the questions.
@@ -87,6 +91,7 @@ impl PermissionDesk {
     ) -> Self {
         let state = State {
             mode,
+            limit: PermissionMode::ApproveAll,
             closed: false,
             asked: 0,
             waiting: BTreeMap::new(),
@@ -98,38 +103,32 @@ impl PermissionDesk {
 
     /// How questions are dealt with.
     pub fn mode(&self) -> PermissionMode {
-        self.0.mode(&self.0.state.lock())
+        self.0.lock().mode
     }
 
-    /// Deals with questions in another way from now on. Those that wait are answered by it, too,
-    /// unless they are asked each time.
+    /// Deals with questions in another way from now on, as far as the limit permits. Those that
+    /// wait are answered by it, too, unless they are asked each time.
     pub fn set_mode(&self, mode: PermissionMode) {
-        let mut state = self.0.state.lock();
-        state.mode = mode;
-        match mode {
-            PermissionMode::Ask => state.always.clear(),
-            PermissionMode::ApproveAll => {
-                let is_answered = |request: &PermissionRequest| !request.each_time;
-                self.0.settle_those(&mut state, PermissionOutcome::Approved, is_answered);
-            }
-            PermissionMode::Deny => self.0.settle_all(&mut state, PermissionOutcome::Denied),
-        }
+        let mut state = self.0.lock();
+        let yields = self.0.rules.limit.yields();
+        let mode = if yields { mode } else { mode.stricter(state.limit) };
+        self.0.change_mode(&mut state, mode);
     }
 
     /// The questions that wait, oldest first.
     pub fn pending(&self) -> Vec<PendingQuestion> {
-        let state = self.0.state.lock();
+        let state = self.0.lock();
         state.waiting.values().map(|waiting| waiting.pending.clone()).collect()
     }
 
     /// Withdraws all questions: those who asked are gone.
     pub fn withdraw_all(&self) {
-        self.0.settle_all(&mut self.0.state.lock(), PermissionOutcome::Withdrawn);
+        self.0.settle_all(&mut self.0.lock(), PermissionOutcome::Withdrawn);
     }
 
     /// The same, and refuses all that are asked from now on.
     pub fn close(&self) {
-        let mut state = self.0.state.lock();
+        let mut state = self.0.lock();
         state.closed = true;
         self.0.settle_all(&mut state, PermissionOutcome::Withdrawn);
     }
@@ -143,7 +142,7 @@ impl PermissionDesk {
         id: PermissionId,
         decision: PermissionDecision,
     ) -> Result<(), NotPending> {
-        let mut state = self.0.state.lock();
+        let mut state = self.0.lock();
         let find = |(number, waiting): (&u64, &Waiting)| {
             let question = &waiting.pending.question;
             (question.id == id).then(|| (*number, question.request.always_scope()))
@@ -181,12 +180,12 @@ impl PermissionDesk {
         request.each_time |= self.0.runs_later(&request);
         let is_named = request.each_time && self.0.is_named(&request);
         let scope = request.always_scope();
-        let mut state = self.0.state.lock();
+        let mut state = self.0.lock();
         if state.closed {
             return denied(CLOSED);
         }
         let is_always = || scope.is_some_and(|scope| state.always.contains(&scope));
-        match self.0.mode(&state) {
+        match state.mode {
             PermissionMode::Deny => return denied(DENY_ALL),
             PermissionMode::ApproveAll if !request.each_time || is_named => return Err(Ok(())),
             PermissionMode::Ask if !request.each_time && (asker.is_approved || is_always()) => {
@@ -206,9 +205,40 @@ impl PermissionDesk {
 }
 
 impl Desk {
-    /// The mode of the session, or a stricter one.
-    fn mode(&self, state: &State) -> PermissionMode {
-        state.mode.stricter(self.rules.limit.get())
+    /// The state, once the limit has been kept to.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        let limit = self.rules.limit.get();
+        if limit != state.limit {
+            state.limit = limit;
+            let mode = state.mode.stricter(limit);
+            self.change_mode(&mut state, mode);
+        }
+        state
+    }
+
+    /// Keeps to the limit, whenever it changes, for as long as somebody waits for it.
+    async fn follow_limit(&self) -> Infallible {
+        let mut changes = self.rules.limit.changes();
+        loop {
+            // First for a change that came before anybody waited.
+            drop(self.lock());
+            if changes.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+
+    fn change_mode(&self, state: &mut State, mode: PermissionMode) {
+        state.mode = mode;
+        match mode {
+            PermissionMode::Ask => state.always.clear(),
+            PermissionMode::ApproveAll => {
+                let is_answered = |request: &PermissionRequest| !request.each_time;
+                self.settle_those(state, PermissionOutcome::Approved, is_answered);
+            }
+            PermissionMode::Deny => self.settle_all(state, PermissionOutcome::Denied),
+        }
     }
 
     /// What is asked about, if it is a file.
@@ -271,12 +301,16 @@ struct Question {
 
 impl Question {
     fn settle(&self, outcome: PermissionOutcome) {
-        self.desk.settle(&mut self.desk.state.lock(), self.number, outcome);
+        self.desk.settle(&mut self.desk.lock(), self.number, outcome);
     }
 
     async fn outcome(mut self) -> PermissionOutcome {
-        if let Ok(Ok(outcome)) = tokio::time::timeout(self.desk.time_out, &mut self.answered).await
-        {
+        let answered = tokio::select! {
+            biased;
+            answered = timeout(self.desk.time_out, &mut self.answered) => answered,
+            never = self.desk.follow_limit() => match never {},
+        };
+        if let Ok(Ok(outcome)) = answered {
             return outcome;
         }
         // An answer that came at the last moment wins: then there is nothing left to settle.

@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 use wire::bridge::{
     ApprovalRequest, HistoryMessage, Mode, Role, RunEnd, SessionHistory, SessionSummary,
 };
-use wire::{MessageId, PermissionId, PermissionMode};
+use wire::{MessageId, PermissionId};
 
-use super::settings::{AgentRules, WorkspaceFolder};
+use super::settings::WorkspaceFolder;
 use super::store::Document;
 use super::{BridgeError, MAX_RUNS, same_folder};
 
@@ -62,8 +62,6 @@ pub(super) struct ActiveRun {
     /// What was told of the answer.
     pub(super) text: String,
     pub(super) desk: Option<PermissionDesk>,
-    /// Cancelled when its agent may not run commands any more.
-    pub(super) no_commands: CancellationToken,
     pub(super) stop: CancellationToken,
 }
 
@@ -229,20 +227,6 @@ impl Board {
 
     pub(super) fn run_mut(&mut self, id: MessageId) -> Option<&mut ActiveRun> {
         self.runs.iter_mut().find(|run| run.id == id)
-    }
-
-    /// Takes rights away from agents at work. Answers no question, which would need the board again.
-    pub(super) fn narrow_runs(&self, rules: &AgentRules) {
-        for run in &self.runs {
-            if let Some(desk) = run.desk.as_ref().filter(|_| rules.require_approval)
-                && desk.mode() == PermissionMode::ApproveAll
-            {
-                desk.set_mode(PermissionMode::Ask);
-            }
-            if !rules.allow_commands {
-                run.no_commands.cancel();
-            }
-        }
     }
 
     /// Takes a run out and its answer into the history.

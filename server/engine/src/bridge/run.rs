@@ -43,8 +43,6 @@ pub(super) struct Run {
     pub(super) rules: AgentRules,
     pub(super) safeguards: Safeguards,
     pub(super) stop: CancellationToken,
-    /// Cancelled when the run may not use commands any more.
-    pub(super) no_commands: CancellationToken,
 }
 
 /// How a run ended, and what went wrong.
@@ -71,7 +69,6 @@ impl Run {
             model: None,
             text: String::new(),
             desk: None,
-            no_commands: self.no_commands.clone(),
             stop: self.stop.clone(),
         };
         let message = HistoryMessage {
@@ -190,7 +187,7 @@ impl Run {
             commands: CommandSettings {
                 allowed: rules.allow_commands,
                 secrets: rules.secrets.clone(),
-                forbidden: self.no_commands.clone(),
+                forbidden: self.bridge.no_commands.clone(),
             },
         };
         let tools = ToolSet::default();
@@ -207,6 +204,7 @@ impl Run {
         let rules = DeskRules {
             folder: folder.to_owned(),
             safeguards: self.safeguards.clone(),
+            limit: self.bridge.limit.clone(),
             ..DeskRules::default()
         };
         let desk = PermissionDesk::new(mode, PermissionDesk::TIME_OUT, rules, move |event| {
@@ -240,13 +238,9 @@ impl Run {
                 }
             }
         });
-        let mut board = self.bridge.board.lock();
-        if let Some(run) = board.run_mut(self.id) {
+        if let Some(run) = self.bridge.board.lock().run_mut(self.id) {
             run.desk = Some(desk.clone());
         }
-        // They may have been narrowed since they were read.
-        board.narrow_runs(&self.bridge.settings.read().agent);
-        drop(board);
         desk
     }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroU16;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use agents::permission::{ModeLimit, SessionPermissions};
+use agents::permission::{DefaultMode, ModeLimit, SessionPermissions};
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
@@ -57,10 +57,8 @@ pub struct JobManager {
     tasks: Arc<TaskManager>,
     places: Places,
     settings: JobSettings,
-    /// Not less strict than the settings.
-    permissions: Mutex<PermissionMode>,
     /// Of jobs that do not say themselves how they deal with questions.
-    limit: ModeLimit,
+    default_mode: DefaultMode,
     lifecycle: Lifecycle,
     live: Arc<LiveRegistry<JobId, JobResponse>>,
     jobs: Mutex<Jobs>,
@@ -92,8 +90,7 @@ impl JobManager {
         Arc::new(Self {
             tasks,
             places: Places::new(settings.max_tasks, settings.max_tasks_per_job),
-            permissions: Mutex::new(settings.permissions),
-            limit: ModeLimit::default(),
+            default_mode: DefaultMode::new(settings.permissions, ModeLimit::default()),
             settings,
             live: LiveRegistry::new(live, &lifecycle),
             jobs: Mutex::default(),
@@ -131,12 +128,11 @@ impl JobManager {
             name: job_name.to_owned(),
             working_directory: working_directory.to_owned(),
             permissions: SessionPermissions {
-                mode: job.permissions.unwrap_or_else(|| *self.permissions.lock()),
+                mode: job.permissions.unwrap_or_else(|| self.default_mode.get()),
                 approve_files: job.approve_files.clone(),
-                limit: if job.permissions.is_none() {
-                    self.limit.clone()
-                } else {
-                    ModeLimit::default()
+                limit: match job.permissions {
+                    Some(_) => ModeLimit::default(),
+                    None => self.default_mode.limit(),
                 },
             },
             user_input,
@@ -152,12 +148,7 @@ impl JobManager {
 
     /// Deals with the tools of jobs more strictly, those that run included.
     pub fn narrow(&self, permissions: PermissionMode) {
-        let mut current = self.permissions.lock();
-        let before = *current;
-        *current = before.stricter(permissions);
-        if *current != before {
-            self.limit.narrow(*current);
-        }
+        self.default_mode.narrow(permissions);
     }
 
     /// Ends a job and waits until nothing of it runs. One that has ended already stays as it is.

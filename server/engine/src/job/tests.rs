@@ -120,3 +120,19 @@ async fn a_question_of_a_session_that_a_person_opened_names_only_the_session() {
     assert_eq!(questions[0].asker.owner, Some(owner));
     harness.end().await;
 }
+
+#[tokio::test]
+async fn a_question_of_a_job_is_refused_when_jobs_may_not_do_anything_any_more() {
+    let harness = Harness::new();
+    let started = harness.jobs.start(entry(), "j", harness.folder(), String::new());
+    let job = started.await.expect("a job");
+    harness.questions(1).await;
+    harness.jobs.narrow(PermissionMode::Deny);
+    // The second work is refused without a question.
+    while harness.jobs.status(job).expect("a job").end_time.is_none() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(harness.sessions.questions(), []);
+    assert!(!harness.folder.path().join("made.txt").exists());
+    harness.end().await;
+}

@@ -26,7 +26,7 @@ use super::conversation::{Conversation, EndOfSession};
 use super::folder::check_folder;
 use super::outlet::Port;
 use super::queue::{Author, PendingTurn, Queue};
-use super::rights::SessionRights;
+use super::rights::SessionPolicy;
 use super::stream::Stream;
 use super::{SessionError, SessionSummary, StartError, StartOptions};
 use crate::running::{Handle, stop_all};
@@ -82,8 +82,7 @@ pub struct SessionManager {
     sessions: Mutex<HashMap<SessionId, Session>>,
     places: Arc<Semaphore>,
     extensions: Arc<ExtensionHost>,
-    /// Less than the settings say, if they were narrowed since.
-    rights: Mutex<SessionRights>,
+    policy: SessionPolicy,
 }
 
 #[derive(Clone)]
@@ -118,11 +117,7 @@ impl SessionManager {
             places: Arc::new(Semaphore::new(settings.max_sessions)),
             live: LiveRegistry::new(live, &lifecycle),
             sessions: Mutex::default(),
-            rights: Mutex::new(SessionRights {
-                permissions: settings.permissions,
-                allowed_roots: settings.allowed_roots.clone(),
-                allow_commands: settings.commands.allowed,
-            }),
+            policy: SessionPolicy::new(&settings),
             extensions: ExtensionHost::new(settings.extensions.clone(), lifecycle.clone()),
             catalog,
             settings,
@@ -143,7 +138,9 @@ impl SessionManager {
         model_id: &str,
         working_directory: &str,
     ) -> Result<SessionId, StartError> {
-        self.start_with(model_id, working_directory, self.default_permissions()).await
+        let permissions = self.policy.permissions();
+        let options = StartOptions { permissions, task: None, work: None };
+        self.start_with(model_id, working_directory, options).await
     }
 
     /// The same, with options.
@@ -151,9 +148,9 @@ impl SessionManager {
         self: &Arc<Self>,
         model_id: &str,
         working_directory: &str,
-        options: impl Into<StartOptions>,
+        options: StartOptions,
     ) -> Result<SessionId, StartError> {
-        let StartOptions { permissions, task, work } = options.into();
+        let StartOptions { permissions, task, work } = options;
         let found = self.catalog.find(model_id).await;
         let found = found.ok_or_else(|| StartError::ModelIdNotFound(model_id.to_owned()))?;
         let working_directory = self.folder(working_directory).await?;
@@ -279,7 +276,7 @@ impl SessionManager {
         desk: &PermissionDesk,
     ) -> Result<ToolSet, StartError> {
         let not_opened = |reason: String| StartError::WorkingDirectoryNotExists(reason);
-        let rights = self.rights();
+        let rights = self.policy.rights();
         let (root, allowed_roots) = (folder.to_owned(), rights.allowed_roots);
         let guarded = self.settings.safeguards.guarded.clone();
         let opening = tokio::task::spawn_blocking(move || {
@@ -336,33 +333,9 @@ impl SessionManager {
         Ok(())
     }
 
-    /// Default permission mode.
-    pub fn default_permissions(&self) -> PermissionMode {
-        self.rights.lock().permissions
-    }
-
-    /// What sessions may do.
-    pub fn rights(&self) -> SessionRights {
-        self.rights.lock().clone()
-    }
-
-    /// Takes rights away, from sessions that are open, too. Those only keep their folders.
-    pub fn narrow(&self, wanted: &SessionRights) {
-        let (before, now) = {
-            let mut rights = self.rights.lock();
-            let before = rights.clone();
-            *rights = before.narrowed_by(wanted);
-            (before, rights.clone())
-        };
-        for session in self.sessions.lock().values() {
-            if now.permissions != before.permissions {
-                let mode = session.desk.mode().stricter(now.permissions);
-                session.desk.set_mode(mode);
-            }
-        }
-        if !now.allow_commands {
-            self.settings.commands.forbidden.cancel();
-        }
+    /// What sessions may do, which can be narrowed.
+    pub fn policy(&self) -> &SessionPolicy {
+        &self.policy
     }
 
     /// How the extensions of a session stand.

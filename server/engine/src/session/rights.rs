@@ -1,10 +1,14 @@
 //! What sessions may do, and how it is narrowed.
 
+use agents::permission::{DefaultMode, ModeLimit, SessionPermissions};
+use agents::tools::narrow_roots;
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
 use wire::PermissionMode;
 
-use agents::tools::narrow_roots;
+use super::SessionSettings;
 
-/// What sessions may do unless they are told otherwise. It is only narrowed while a server runs.
+/// What sessions may do unless they are told otherwise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRights {
     /// How tools that ask are dealt with.
@@ -15,14 +19,56 @@ pub struct SessionRights {
     pub allow_commands: bool,
 }
 
-impl SessionRights {
-    /// These rights without those that `wanted` does not have.
-    #[must_use]
-    pub fn narrowed_by(&self, wanted: &Self) -> Self {
+/// The rights of sessions while a server runs. They are only narrowed.
+#[derive(Debug)]
+pub struct SessionPolicy {
+    default_mode: DefaultMode,
+    allowed_roots: Mutex<Vec<String>>,
+    allow_commands: bool,
+    /// Cancelled when commands are not allowed any more.
+    no_commands: CancellationToken,
+}
+
+impl SessionPolicy {
+    /// The rights that the settings give.
+    pub(super) fn new(settings: &SessionSettings) -> Self {
         Self {
-            permissions: self.permissions.stricter(wanted.permissions),
-            allowed_roots: narrow_roots(&self.allowed_roots, &wanted.allowed_roots),
-            allow_commands: self.allow_commands && wanted.allow_commands,
+            // The mode is a default. People may choose another one for a session at any time.
+            default_mode: DefaultMode::new(settings.permissions, ModeLimit::yielding()),
+            allowed_roots: Mutex::new(settings.allowed_roots.clone()),
+            allow_commands: settings.commands.allowed,
+            no_commands: settings.commands.forbidden.clone(),
+        }
+    }
+
+    /// What sessions may do now.
+    pub fn rights(&self) -> SessionRights {
+        SessionRights {
+            permissions: self.default_mode.get(),
+            allowed_roots: self.allowed_roots.lock().clone(),
+            allow_commands: self.allow_commands && !self.no_commands.is_cancelled(),
+        }
+    }
+
+    /// Takes away what `wanted` does not have, from sessions that are open, too. Those only keep
+    /// their folders.
+    pub fn narrow(&self, wanted: &SessionRights) {
+        self.default_mode.narrow(wanted.permissions);
+        {
+            let mut roots = self.allowed_roots.lock();
+            *roots = narrow_roots(&roots, &wanted.allowed_roots);
+        }
+        if !wanted.allow_commands {
+            self.no_commands.cancel();
+        }
+    }
+
+    /// How a session that a person opens deals with tools that ask.
+    pub(super) fn permissions(&self) -> SessionPermissions {
+        SessionPermissions {
+            mode: self.default_mode.get(),
+            approve_files: Vec::new(),
+            limit: self.default_mode.limit(),
         }
     }
 }

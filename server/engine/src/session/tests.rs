@@ -4,6 +4,7 @@ mod ending;
 mod ordering;
 mod provider;
 mod resume;
+mod rights;
 mod rules;
 
 use std::sync::Arc;

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
 
 use super::*;
+use crate::permission::{DefaultMode, ModeLimit};
 
 fn question(kind: PermissionKind) -> PermissionRequest {
     PermissionRequest {
@@ -219,10 +220,8 @@ async fn what_governs_the_portal_is_refused_in_every_mode() {
 
 #[tokio::test]
 async fn a_limit_makes_every_mode_stricter_and_stays() {
-    let limit = crate::permission::ModeLimit::default();
-    let rules = DeskRules { limit: limit.clone(), ..DeskRules::default() };
-    let mode = PermissionMode::ApproveAll;
-    let desk = PermissionDesk::new(mode, PermissionDesk::TIME_OUT, rules, |_| {});
+    let limit = ModeLimit::default();
+    let desk = limited(PermissionMode::ApproveAll, &limit);
     assert_eq!(desk.request(&ASKER, question(PermissionKind::Write)).await, Ok(()));
     limit.narrow(PermissionMode::Ask);
     let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
@@ -232,4 +231,79 @@ async fn a_limit_makes_every_mode_stricter_and_stays() {
     desk.set_mode(PermissionMode::ApproveAll);
     assert_eq!(desk.mode(), PermissionMode::Deny);
     assert!(desk.request(&ASKER, question(PermissionKind::Command)).await.is_err());
+}
+
+/// A desk that keeps to a limit.
+fn limited(mode: PermissionMode, limit: &ModeLimit) -> PermissionDesk {
+    let rules = DeskRules { limit: limit.clone(), ..DeskRules::default() };
+    PermissionDesk::new(mode, PermissionDesk::TIME_OUT, rules, |_| {})
+}
+
+#[tokio::test]
+async fn a_question_that_waits_is_refused_when_the_limit_refuses_everything() {
+    for limit in [ModeLimit::default(), ModeLimit::yielding()] {
+        let desks = [(); 2].map(|()| limited(PermissionMode::Ask, &limit));
+        let asking = desks.clone().map(|desk| {
+            tokio::spawn(async move { desk.request(&ASKER, question(PermissionKind::Write)).await })
+        });
+        while desks.iter().any(|desk| desk.pending().is_empty()) {
+            tokio::task::yield_now().await;
+        }
+        limit.narrow(PermissionMode::Deny);
+        for asking in asking {
+            let refused = Err(Denied { reason: "refused by the user".to_owned() });
+            assert_eq!(asking.await.expect("no panic"), refused);
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_answer_overtakes_the_limit() {
+    let limit = ModeLimit::default();
+    let desk = limited(PermissionMode::Ask, &limit);
+    let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
+    assert!(poll(asking.as_mut()).is_pending());
+    let id = waiting(&desk);
+    limit.narrow(PermissionMode::Deny);
+    assert_eq!(desk.resolve(id, PermissionDecision::Approve), Err(NotPending(id)));
+    assert!(asking.await.is_err());
+}
+
+#[tokio::test]
+async fn a_limit_that_asks_keeps_questions_waiting_and_forgets_what_was_always_approved() {
+    let limit = ModeLimit::default();
+    let desk = limited(PermissionMode::Ask, &limit);
+    let mut first = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
+    assert!(poll(first.as_mut()).is_pending());
+    desk.resolve(waiting(&desk), PermissionDecision::ApproveAlways).expect("it waits");
+    let mut second = pin!(desk.request(&ASKER, question(PermissionKind::Command)));
+    assert!(poll(second.as_mut()).is_pending());
+    limit.narrow(PermissionMode::Ask);
+    assert!(poll(second.as_mut()).is_pending());
+    let mut third = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
+    assert!(poll(third.as_mut()).is_pending());
+}
+
+#[tokio::test]
+async fn people_may_set_another_mode_after_a_limit_that_yields() {
+    let limit = ModeLimit::yielding();
+    let desk = limited(PermissionMode::ApproveAll, &limit);
+    limit.narrow(PermissionMode::Ask);
+    assert_eq!(desk.mode(), PermissionMode::Ask);
+    desk.set_mode(PermissionMode::ApproveAll);
+    assert_eq!(desk.mode(), PermissionMode::ApproveAll);
+    limit.narrow(PermissionMode::Deny);
+    assert_eq!(desk.mode(), PermissionMode::Deny, "the next narrowing counts again");
+}
+
+#[test]
+fn a_default_that_is_strict_enough_limits_nobody() {
+    let default = DefaultMode::new(PermissionMode::Ask, ModeLimit::default());
+    let desk = limited(PermissionMode::ApproveAll, &default.limit());
+    for mode in [PermissionMode::ApproveAll, PermissionMode::Ask] {
+        default.narrow(mode);
+        assert_eq!((default.get(), desk.mode()), (PermissionMode::Ask, PermissionMode::ApproveAll));
+    }
+    default.narrow(PermissionMode::Deny);
+    assert_eq!((default.get(), desk.mode()), (PermissionMode::Deny, PermissionMode::Deny));
 }

@@ -7,7 +7,6 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use stub_provider::{Frames, StubProvider};
 use tokio_util::sync::CancellationToken;
-use wire::PermissionMode;
 use wire::entry::JOB_BOOLEAN_TRUE;
 
 use super::*;
@@ -137,8 +136,7 @@ async fn a_turn_that_was_stopped_in_a_tool_is_known_to_the_model() {
     };
     let start = async || {
         push();
-        let mode = PermissionMode::Ask;
-        let id = harness.sessions.start_with(MODEL, folder, mode).await.expect("a session");
+        let id = harness.sessions.start(MODEL, folder).await.expect("a session");
         harness.query(id, "create a file");
         wait_for_question(id).await;
         id
