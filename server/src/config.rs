@@ -32,6 +32,7 @@ use ::copilot::settings::CopilotSettings;
 use ::extensions::ExtensionSettings;
 use agents::openai::ProviderSettings;
 use agents::permission::Safeguards;
+use agents::tools::AllowedRoots;
 use clap::ValueEnum;
 use engine::bridge::BridgeSettings;
 use serde::Deserialize;
@@ -108,8 +109,8 @@ pub struct Settings {
     pub permissions: PermissionMode,
     /// How jobs do, unless they say it themselves.
     pub job_permissions: PermissionMode,
-    /// Which parts of a session's folder the portal's own tools may use; empty for all of it.
-    pub allowed_roots: Vec<String>,
+    /// Which parts of a session's folder the portal's own tools may use.
+    pub allowed_roots: AllowedRoots,
     /// Whether the portal's own tools may run commands.
     pub allow_commands: bool,
     /// Which extensions are started, and on what.
@@ -317,7 +318,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
             .job_permissions
             .or(file.permissions.jobs)
             .unwrap_or(PermissionMode::ApproveAll),
-        allowed_roots: file.agent.allowed_roots,
+        allowed_roots: AllowedRoots::from_setting(&file.agent.allowed_roots),
         allow_commands: line.allow_commands || file.agent.allow_commands == Some(true),
         extensions,
         log_format: line.log_format.or(file.log_format).unwrap_or_default(),

@@ -14,6 +14,7 @@ mod diff;
 mod list;
 mod pattern;
 mod read;
+mod roots;
 mod sandbox;
 mod search;
 mod specification;
@@ -33,6 +34,7 @@ use crate::permission::{Asker, PermissionHandler};
 use crate::tool::{Tool, ToolHandler, ToolSet};
 
 pub use command::CommandSettings;
+pub use roots::{AllowedRoots, RootsLimit};
 pub use sandbox::{Fault, SandboxError, Workspace};
 
 pub use crate::names::show_path;
@@ -94,21 +96,6 @@ pub fn session_tools(settings: WorkspaceSettings) -> ToolSet {
     let tools = ToolSet::with_job_tools();
     tools.add_all(workspace_tools(settings)).expect("the job tools have other names");
     tools
-}
-
-/// Those of `roots` that `wanted` also has; all of `wanted` if `roots` is everything. Folders
-/// within a root are not looked at: a link could lead from there to anywhere.
-pub fn narrow_roots(roots: &[String], wanted: &[String]) -> Vec<String> {
-    let is_all = |roots: &[String]| roots.is_empty() || roots.iter().any(|root| root == "*");
-    if is_all(wanted) {
-        return roots.to_vec();
-    }
-    if is_all(roots) {
-        return wanted.to_vec();
-    }
-    let kept: Vec<_> = roots.iter().filter(|root| wanted.contains(root)).cloned().collect();
-    // An empty list would stand for all of it.
-    if kept.is_empty() { roots.to_vec() } else { kept }
 }
 
 /// What the tools of a run share.

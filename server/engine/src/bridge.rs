@@ -38,6 +38,7 @@ use std::time::{Duration, SystemTime};
 
 use agents::Catalog;
 use agents::permission::ModeLimit;
+use agents::tools::RootsLimit;
 use parking_lot::{Mutex, RwLock};
 use platform::clock::iso_8601;
 use platform::lifecycle::Lifecycle;
@@ -129,6 +130,8 @@ struct Inner {
     settings: RwLock<Arc<BridgeSettings>>,
     /// Of the permissions of all runs.
     limit: ModeLimit,
+    /// Of the folders of all runs.
+    roots: RootsLimit,
     /// Cancelled when no run may use commands any more.
     no_commands: CancellationToken,
     board: Mutex<Board>,
@@ -161,6 +164,7 @@ impl Bridge {
             inner: Arc::new(Inner {
                 catalog,
                 lifecycle,
+                roots: settings.agent.allowed_roots.clone().into(),
                 settings: RwLock::new(Arc::new(settings)),
                 limit: ModeLimit::default(),
                 no_commands: CancellationToken::new(),
@@ -180,12 +184,13 @@ impl Bridge {
     /// Uses other settings from now on. Reads files.
     ///
     /// A folder that is no longer named goes off the list; what runs there goes on, with no more rights
-    /// than the settings give. Approval that they require and commands that they forbid stay so,
-    /// whatever later settings say.
+    /// than the settings give. Approval that they require, and commands and roots that they
+    /// forbid, stay so whatever later settings say.
     pub fn set_settings(&self, settings: BridgeSettings) {
         let known: Vec<String> = self.inner.board.lock().session_ids();
         let loaded = load_sessions(&settings, self.inner.store.as_ref(), &known);
         self.rate.lock().set(settings.messages_per_minute, Instant::now());
+        self.inner.roots.narrow(&settings.agent.allowed_roots);
         if settings.agent.require_approval {
             self.inner.limit.narrow(PermissionMode::Ask);
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use agents::guarded::Guarded;
 use agents::permission::{ApproveAll, Asker};
 use agents::tools::{
-    CommandSettings, Workspace, WorkspaceSettings, preview, show_path, workspace_tools,
+    CommandSettings, RootsLimit, Workspace, WorkspaceSettings, preview, show_path, workspace_tools,
 };
 use agents::{Tool, ToolCall, ToolHandler};
 use async_trait::async_trait;
@@ -209,7 +209,8 @@ async fn create_file(
         if may_be_missing {
             std::fs::create_dir_all(&root).map_err(|error| error.to_string())?;
         }
-        let opened = Workspace::open(&root, &[]).map_err(|error| error.to_string())?;
+        let opened =
+            Workspace::open(&root, &RootsLimit::default()).map_err(|error| error.to_string())?;
         Ok::<_, String>(opened.guarded(&guarded))
     });
     let opened = opening.await.map_err(|error| failure("internal", error.to_string()))?;

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::path::{Component, Path, PathBuf};
 
+use agents::tools::AllowedRoots;
 use engine::bridge::{AgentRules, BridgeSettings, MOST_STEPS, WorkspaceFolder};
 use platform::repository::repo_root;
 use serde::Deserialize;
@@ -62,7 +63,7 @@ pub(super) fn settle(
         enabled: table.enabled.unwrap_or(usual.enabled),
         prefix: table.prefix.clone().unwrap_or(usual.prefix),
         max_steps,
-        allowed_roots: table.allowed_roots.clone(),
+        allowed_roots: AllowedRoots::from_setting(&table.allowed_roots),
         require_approval: line
             .agent_require_approval
             .or(table.require_approval)
@@ -212,7 +213,7 @@ mod tests {
             enabled: false,
             prefix: "go:".to_owned(),
             max_steps: 3,
-            allowed_roots: vec!["src".to_owned()],
+            allowed_roots: AllowedRoots::Only(vec!["src".to_owned()]),
             require_approval: false,
             allow_commands: true,
             secrets: vec!["P_KEY".to_owned()],

@@ -1,7 +1,7 @@
 //! What a `portal.toml` that merely lies in the working directory can do: take rights away.
 
 use agents::permission::AlwaysAsk;
-use agents::tools::narrow_roots;
+use agents::tools::AllowedRoots;
 
 use super::bridge::find_folder;
 use super::file::ConfigFile;
@@ -134,11 +134,11 @@ fn narrow_agent(settings: &mut Settings, found: &ConfigFile, ignored: &mut Ignor
     let wants_commands = table.allow_commands == Some(true);
     ignored.add("agent.allowCommands", wants_commands && !settings.allow_commands);
     if !table.allowed_roots.is_empty() {
+        let wanted = AllowedRoots::from_setting(&table.allowed_roots);
         for roots in [&mut agent.allowed_roots, &mut settings.allowed_roots] {
-            *roots = narrow_roots(roots, &table.allowed_roots);
+            *roots = roots.narrowed_by(&wanted);
         }
-        let is_ignored = table.allowed_roots.iter().any(|root| !agent.allowed_roots.contains(root));
-        ignored.add("agent.allowedRoots", is_ignored);
+        ignored.add("agent.allowedRoots", agent.allowed_roots != wanted);
     }
     let messages = found.bridge.messages_per_minute;
     let current = &mut settings.bridge.messages_per_minute;
@@ -240,6 +240,18 @@ mod tests {
     }
 
     #[test]
+    fn roots_that_have_nothing_in_common_leave_nothing() {
+        let folder = folder_with("[agent]\nallowedRoots = ['lib']\n");
+        let own = "[agent]\nallowedRoots = ['src']\n";
+        std::fs::write(folder.path().join("own.toml"), own).expect("a file");
+        let settings = planted(&["--config", "own.toml"], folder.path());
+        assert_eq!(settings.allowed_roots, AllowedRoots::Only(Vec::new()));
+        assert_eq!(settings.bridge.agent.allowed_roots, AllowedRoots::Only(Vec::new()));
+        let [notice] = &*settings.notices else { panic!("{:?}", settings.notices) };
+        assert!(notice.contains("agent.allowedRoots"), "{notice}");
+    }
+
+    #[test]
     fn a_file_in_the_working_directory_takes_rights_away() {
         let folder = folder_with(
             "[server]\nmaxSessions = 5\nmaxTasks = 4\nmaxTasksPerJob = 3\nmaxBodyBytes = 9\n\
@@ -269,13 +281,14 @@ mod tests {
         assert!(settings.copilot.is_none() && !settings.allow_commands);
         assert_eq!(settings.permissions, PermissionMode::Deny);
         assert_eq!(settings.job_permissions, PermissionMode::Ask);
-        assert_eq!(settings.allowed_roots, ["src"]);
+        let only_src = AllowedRoots::Only(vec!["src".to_owned()]);
+        assert_eq!(settings.allowed_roots, only_src);
         assert_eq!(settings.safeguards.always_ask.further().last(), Some(&"deploy/**".to_owned()));
         let bridge = settings.bridge;
         assert!(!bridge.agent.enabled && bridge.agent.require_approval);
         assert!(!bridge.agent.allow_commands);
         assert_eq!((bridge.agent.max_steps, bridge.messages_per_minute.get()), (2, 1));
-        assert_eq!((bridge.agent.allowed_roots, bridge.workspaces.len()), (vec!["src".into()], 1));
+        assert_eq!((bridge.agent.allowed_roots, bridge.workspaces.len()), (only_src, 1));
         assert!(bridge.workspaces[0].path.ends_with("one"));
     }
 

@@ -145,7 +145,8 @@ fn what_tools_may_do_comes_from_wherever_it_is_set() {
 
     let folder = folder_with("[agent]\nallowedRoots = ['src']\nallowCommands = true\n");
     let settings = run(&[], folder.path()).expect("settings");
-    assert_eq!((&*settings.allowed_roots[0], settings.allow_commands), ("src", true));
+    let only_src = AllowedRoots::Only(vec!["src".to_owned()]);
+    assert_eq!((settings.allowed_roots, settings.allow_commands), (only_src, true));
 }
 
 #[test]

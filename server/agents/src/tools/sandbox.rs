@@ -9,7 +9,7 @@ mod error;
 mod visit;
 mod write;
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io::{self, Read};
@@ -25,6 +25,8 @@ use sha2::{Digest, Sha256};
 use crate::guarded::{Guarded, Identity};
 use crate::names;
 
+use super::roots::{AllowedRoots, ResolvedRoots, RootsLimit};
+
 pub use error::{Fault, SandboxError};
 pub(super) use visit::{Found, Visited};
 
@@ -38,8 +40,9 @@ pub struct Workspace(Arc<Inner>);
 struct Inner {
     root: PathBuf,
     folder: Dir,
-    /// None if all of the folder is allowed.
-    allowed: Option<Vec<PathBuf>>,
+    roots: RootsLimit,
+    /// The roots that were allowed at the last look, and where they are.
+    resolved: Mutex<ResolvedRoots>,
     guarded: Guarded,
     /// The whole folder is the portal's own.
     is_guarded: bool,
@@ -113,30 +116,33 @@ enum Missing {
 }
 
 impl Workspace {
-    /// Opens a folder. Tools may use what is below one of `allowed_roots`, which are relative to
-    /// it; `*` or an empty list stands for all of it.
-    pub fn open(root: &Path, allowed_roots: &[String]) -> Result<Self, SandboxError> {
+    /// Opens a folder. Tools may use what `roots` allow at the time; what is taken away later is
+    /// closed at once.
+    pub fn open(root: &Path, roots: &RootsLimit) -> Result<Self, SandboxError> {
         let shown = root.display().to_string();
         let fault = |error: io::Error| Fault::from(error).at(&shown);
         let root = root.canonicalize().map_err(fault)?;
         let folder = Dir::open_ambient_dir(&root, ambient_authority()).map_err(fault)?;
-        let mut inner = Inner {
+        let inner = Inner {
             root,
             folder,
-            allowed: None,
+            roots: roots.clone(),
+            resolved: Mutex::default(),
             guarded: Guarded::default(),
             is_guarded: false,
             changing: Mutex::new(()),
             #[cfg(test)]
             before_open: Mutex::new(None),
         };
-        if !allowed_roots.is_empty() && allowed_roots.iter().all(|root| root != "*") {
-            let resolve = |root: &String| {
-                let walked = inner.walk(Path::new(root), Links::Follow, Missing::Suppose);
-                walked.map(|walked| walked.real).map_err(|fault| fault.at(root))
-            };
-            inner.allowed = Some(allowed_roots.iter().map(resolve).collect::<Result<_, _>>()?);
+        let roots = roots.get();
+        let mut real = HashMap::new();
+        if let AllowedRoots::Only(names) = &*roots {
+            for name in names {
+                let found = inner.find_root(name).map_err(|fault| fault.at(name))?;
+                real.insert(name.clone(), found);
+            }
         }
+        *inner.resolved.lock() = ResolvedRoots { roots, real: Arc::new(real) };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -375,14 +381,38 @@ impl Inner {
     }
 
     fn is_allowed(&self, real: &Path) -> bool {
-        let Some(allowed) = &self.allowed else { return true };
-        allowed.iter().any(|root| real.starts_with(root))
+        self.allowed().any(|root| real.starts_with(root))
     }
 
     /// Whether something below the folder may be allowed.
     fn leads_to_allowed(&self, real: &Path) -> bool {
-        let Some(allowed) = &self.allowed else { return true };
-        allowed.iter().any(|root| real.starts_with(root) || root.starts_with(real))
+        self.allowed().any(|root| real.starts_with(root) || root.starts_with(real))
+    }
+
+    /// The roots that are allowed now. One that was allowed before is where it was then; one that
+    /// leads nowhere in this folder is left out.
+    fn allowed(&self) -> ResolvedRoots {
+        let mut resolved = self.resolved.lock();
+        let roots = self.roots.get();
+        if !Arc::ptr_eq(&roots, &resolved.roots) {
+            let names = match &*roots {
+                AllowedRoots::Everything => &[][..],
+                AllowedRoots::Only(names) => names,
+            };
+            let find = |name: &String| {
+                let known = resolved.real.get(name).cloned();
+                Some((name.clone(), known.or_else(|| self.find_root(name).ok())?))
+            };
+            let real = names.iter().filter_map(find).collect();
+            *resolved = ResolvedRoots { roots, real: Arc::new(real) };
+        }
+        resolved.clone()
+    }
+
+    /// Where a root is, or would be.
+    fn find_root(&self, name: &str) -> Result<PathBuf, Fault> {
+        let walked = self.walk(Path::new(name), Links::Follow, Missing::Suppose);
+        walked.map(|walked| walked.real)
     }
 
     #[cfg(test)]

@@ -74,7 +74,7 @@ impl Fixture {
 }
 
 fn set(folder: &TempDir, permissions: Arc<dyn PermissionHandler>) -> ToolSet {
-    let workspace = Workspace::open(folder.path(), &[]).expect("a folder");
+    let workspace = Workspace::open(folder.path(), &RootsLimit::default()).expect("a folder");
     let commands = CommandSettings::default();
     session_tools(WorkspaceSettings { workspace, permissions, commands })
 }
@@ -144,11 +144,4 @@ async fn arguments_that_do_not_fit_are_refused() {
         let (code, message) = fixture.fail(name, arguments).await;
         assert_eq!(code, "invalid_arguments", "{name}: {message}");
     }
-}
-
-#[test]
-fn roots_are_narrowed_by_those_that_both_have() {
-    let all = ["*".to_owned()];
-    assert_eq!(narrow_roots(&all, &["src".to_owned()]), ["src"]);
-    assert_eq!(narrow_roots(&["src".to_owned()], &all), ["src"]);
 }

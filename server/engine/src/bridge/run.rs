@@ -142,7 +142,7 @@ impl Run {
         }
         // They may have been narrowed while the message waited.
         let rules = self.rules.narrowed_by(&self.bridge.settings.read().agent);
-        let roots = rules.allowed_roots.clone();
+        let roots = self.bridge.roots.clone();
         let guarded = self.safeguards.guarded.clone();
         let opened = tokio::task::spawn_blocking(move || {
             Workspace::open(&folder, &roots).map(|workspace| workspace.guarded(&guarded))

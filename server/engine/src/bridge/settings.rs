@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use agents::permission::Safeguards;
-use agents::tools::narrow_roots;
+use agents::tools::AllowedRoots;
 use sha2::{Digest, Sha256};
 
 /// What the operator decides about the bridge.
@@ -90,8 +90,8 @@ pub struct AgentRules {
     pub prefix: String,
     /// How many steps an agent has unless a message says otherwise.
     pub max_steps: u32,
-    /// The parts of a folder that its agents may use; `*` is all of it.
-    pub allowed_roots: Vec<String>,
+    /// The parts of a folder that its agents may use.
+    pub allowed_roots: AllowedRoots,
     /// Whether people are asked before something changes.
     pub require_approval: bool,
     /// Whether commands can be run.
@@ -109,7 +109,7 @@ impl AgentRules {
             enabled: self.enabled && other.enabled,
             prefix: other.prefix.clone(),
             max_steps: self.max_steps.min(other.max_steps),
-            allowed_roots: narrow_roots(&self.allowed_roots, &other.allowed_roots),
+            allowed_roots: self.allowed_roots.narrowed_by(&other.allowed_roots),
             require_approval: self.require_approval || other.require_approval,
             allow_commands: self.allow_commands && other.allow_commands,
             secrets: self.secrets.iter().chain(further).cloned().collect(),
@@ -123,7 +123,7 @@ impl Default for AgentRules {
             enabled: true,
             prefix: "agent:".to_owned(),
             max_steps: 12,
-            allowed_roots: vec!["*".to_owned()],
+            allowed_roots: AllowedRoots::Everything,
             require_approval: true,
             allow_commands: false,
             secrets: Vec::new(),
@@ -139,16 +139,17 @@ mod tests {
     fn rights_are_only_narrowed() {
         let mut now = BridgeSettings::new(["/one", "/two"].map(WorkspaceFolder::new));
         now.agent.allow_commands = true;
-        now.agent.allowed_roots = vec!["src".to_owned(), "docs".to_owned()];
+        let only = |roots: [&str; 2]| AllowedRoots::Only(roots.map(str::to_owned).to_vec());
+        now.agent.allowed_roots = only(["src", "docs"]);
         let mut wanted = BridgeSettings::new(["/two", "/three"].map(WorkspaceFolder::new));
         wanted.agent.require_approval = false;
         wanted.agent.max_steps = 3;
-        wanted.agent.allowed_roots = vec!["docs".to_owned(), "src/link".to_owned()];
+        wanted.agent.allowed_roots = only(["docs", "src/link"]);
         let narrowed = now.narrowed_by(&wanted);
         assert_eq!(narrowed.workspaces, [WorkspaceFolder::new("/two")]);
         assert!(narrowed.agent.require_approval && !narrowed.agent.allow_commands);
-        assert_eq!((narrowed.agent.max_steps, &*narrowed.agent.allowed_roots[0]), (3, "docs"));
-        assert_eq!(narrowed.agent.allowed_roots.len(), 1);
+        assert_eq!(narrowed.agent.max_steps, 3);
+        assert_eq!(narrowed.agent.allowed_roots, AllowedRoots::Only(vec!["docs".to_owned()]));
         // Nothing comes back while the server runs.
         assert!(!narrowed.narrowed_by(&now).agent.allow_commands);
         assert_eq!(narrowed.narrowed_by(&now), narrowed);

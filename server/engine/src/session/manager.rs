@@ -8,7 +8,7 @@ use std::time::Duration;
 use agents::permission::{
     DeskRules, Owner, PendingQuestion, PermissionDesk, PermissionHandler, Safeguards,
 };
-use agents::tools::{CommandSettings, Workspace, WorkspaceSettings, session_tools};
+use agents::tools::{AllowedRoots, CommandSettings, Workspace, WorkspaceSettings, session_tools};
 use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, ToolSet};
 use extensions::{
     ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
@@ -46,8 +46,8 @@ pub struct SessionSettings {
     /// After how long a question that nobody answers is refused. People are away for longer than a
     /// run of the bridge may wait: a question is worth more than the memory it takes.
     pub permission_time_out: Duration,
-    /// Which parts of its folder the tools of a session may use; empty for all of it.
-    pub allowed_roots: Vec<String>,
+    /// Which parts of its folder the tools of a session may use.
+    pub allowed_roots: AllowedRoots,
     /// Whether and how the tools of a session run commands.
     pub commands: CommandSettings,
     /// Where extensions are, and which are started.
@@ -65,7 +65,7 @@ impl SessionSettings {
             max_queries: 100,
             permissions: PermissionMode::Ask,
             permission_time_out: Duration::from_hours(1),
-            allowed_roots: Vec::new(),
+            allowed_roots: AllowedRoots::Everything,
             commands: CommandSettings::default(),
             extensions: ExtensionSettings::default(),
             safeguards: Safeguards::default(),
@@ -276,18 +276,17 @@ impl SessionManager {
         desk: &PermissionDesk,
     ) -> Result<ToolSet, StartError> {
         let not_opened = |reason: String| StartError::WorkingDirectoryNotExists(reason);
-        let rights = self.policy.rights();
-        let (root, allowed_roots) = (folder.to_owned(), rights.allowed_roots);
+        let (root, roots) = (folder.to_owned(), self.policy.roots());
         let guarded = self.settings.safeguards.guarded.clone();
         let opening = tokio::task::spawn_blocking(move || {
-            Workspace::open(&root, &allowed_roots).map(|workspace| workspace.guarded(&guarded))
+            Workspace::open(&root, &roots).map(|workspace| workspace.guarded(&guarded))
         });
         let opened = opening.await.map_err(|error| not_opened(error.to_string()))?;
         Ok(session_tools(WorkspaceSettings {
             workspace: opened.map_err(|error| not_opened(error.to_string()))?,
             permissions: Arc::new(desk.clone()),
             commands: CommandSettings {
-                allowed: rights.allow_commands,
+                allowed: self.policy.rights().allow_commands,
                 ..self.settings.commands.clone()
             },
         }))

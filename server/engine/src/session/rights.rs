@@ -1,8 +1,7 @@
 //! What sessions may do, and how it is narrowed.
 
 use agents::permission::{DefaultMode, ModeLimit, SessionPermissions};
-use agents::tools::narrow_roots;
-use parking_lot::Mutex;
+use agents::tools::{AllowedRoots, RootsLimit};
 use tokio_util::sync::CancellationToken;
 use wire::PermissionMode;
 
@@ -13,8 +12,8 @@ use super::SessionSettings;
 pub struct SessionRights {
     /// How tools that ask are dealt with.
     pub permissions: PermissionMode,
-    /// Which parts of its folder the tools of a session may use; empty for all of it.
-    pub allowed_roots: Vec<String>,
+    /// Which parts of its folder the tools of a session may use.
+    pub allowed_roots: AllowedRoots,
     /// Whether they may run commands.
     pub allow_commands: bool,
 }
@@ -23,7 +22,7 @@ pub struct SessionRights {
 #[derive(Debug)]
 pub struct SessionPolicy {
     default_mode: DefaultMode,
-    allowed_roots: Mutex<Vec<String>>,
+    roots: RootsLimit,
     allow_commands: bool,
     /// Cancelled when commands are not allowed any more.
     no_commands: CancellationToken,
@@ -35,7 +34,7 @@ impl SessionPolicy {
         Self {
             // The mode is a default. People may choose another one for a session at any time.
             default_mode: DefaultMode::new(settings.permissions, ModeLimit::yielding()),
-            allowed_roots: Mutex::new(settings.allowed_roots.clone()),
+            roots: settings.allowed_roots.clone().into(),
             allow_commands: settings.commands.allowed,
             no_commands: settings.commands.forbidden.clone(),
         }
@@ -45,22 +44,23 @@ impl SessionPolicy {
     pub fn rights(&self) -> SessionRights {
         SessionRights {
             permissions: self.default_mode.get(),
-            allowed_roots: self.allowed_roots.lock().clone(),
+            allowed_roots: AllowedRoots::clone(&self.roots.get()),
             allow_commands: self.allow_commands && !self.no_commands.is_cancelled(),
         }
     }
 
-    /// Takes away what `wanted` does not have, from sessions that are open, too. Those only keep
-    /// their folders.
+    /// Takes away what `wanted` does not have, from sessions that are open, too.
     pub fn narrow(&self, wanted: &SessionRights) {
         self.default_mode.narrow(wanted.permissions);
-        {
-            let mut roots = self.allowed_roots.lock();
-            *roots = narrow_roots(&roots, &wanted.allowed_roots);
-        }
+        self.roots.narrow(&wanted.allowed_roots);
         if !wanted.allow_commands {
             self.no_commands.cancel();
         }
+    }
+
+    /// The roots that the tools of all sessions keep to.
+    pub(super) fn roots(&self) -> RootsLimit {
+        self.roots.clone()
     }
 
     /// How a session that a person opens deals with tools that ask.

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::permission::{ApproveAll, DenyAll, PermissionHandler};
 use crate::tool::{ToolOutput, ToolSet};
-use crate::tools::{Workspace, WorkspaceSettings, session_tools};
+use crate::tools::{RootsLimit, Workspace, WorkspaceSettings, session_tools};
 
 struct Fixture {
     folder: TempDir,
@@ -29,7 +29,7 @@ impl Fixture {
     fn with(commands: CommandSettings, permissions: Arc<dyn PermissionHandler>) -> Self {
         let folder = tempfile::tempdir().expect("temporary folder");
         std::fs::create_dir(folder.path().join("sub")).expect("folder");
-        let workspace = Workspace::open(folder.path(), &[]).expect("a folder");
+        let workspace = Workspace::open(folder.path(), &RootsLimit::default()).expect("a folder");
         let tools = session_tools(WorkspaceSettings { workspace, permissions, commands });
         Self { folder, tools }
     }

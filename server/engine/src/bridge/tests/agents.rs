@@ -1,5 +1,7 @@
 //! Agents that work to an end.
 
+use ::agents::tools::AllowedRoots;
+
 use super::*;
 
 fn read() -> Value {
@@ -98,7 +100,8 @@ async fn an_agent_ends_at_its_last_step() {
 #[tokio::test(start_paused = true)]
 async fn what_a_tool_refuses_is_told_and_the_agent_goes_on() {
     let mut fixture = Fixture::with(|settings| {
-        settings.agent.allowed_roots = vec!["src".to_owned(), "README.md".to_owned()];
+        settings.agent.allowed_roots =
+            AllowedRoots::Only(["src", "README.md"].map(str::to_owned).to_vec());
     });
     fs::create_dir(fixture.folders[0].path().join("src")).expect("folder");
     fs::write(fixture.folders[0].path().join("other.md"), "x").expect("file");
@@ -235,9 +238,10 @@ async fn rights_are_taken_away_from_an_agent_at_work() {
     let mut fixture = Fixture::with(|settings| settings.agent.allow_commands = true);
     let folder = fixture.folders[0].path().to_owned();
     let run = |command: &str| act(&json!({ "tool": "runCommand", "command": command }));
-    let create = act(&json!({ "tool": "createFile", "path": "new.md", "content": "x" }));
+    let create = |path: &str| act(&json!({ "tool": "createFile", "path": path, "content": "x" }));
+    let (outside, inside) = (create("new.md"), create("docs/new.md"));
     let wait = run("touch started; while [ ! -e go ]; do sleep 0.01; done");
-    fixture.pursue(&[wait, run("touch done"), create, finish("")]).await;
+    fixture.pursue(&[wait, run("touch done"), outside, inside, finish("")]).await;
     let made = |name: &str| folder.join(name).exists();
     while !made("started") {
         tokio::task::yield_now().await;
@@ -245,12 +249,13 @@ async fn rights_are_taken_away_from_an_agent_at_work() {
     let mut settings = fixture.bridge.settings().as_ref().clone();
     settings.agent.allow_commands = false;
     settings.agent.require_approval = true;
+    settings.agent.allowed_roots = AllowedRoots::Only(vec!["docs".to_owned()]);
     fixture.bridge.set_settings(settings);
     fs::write(folder.join("go"), "").expect("file");
     let request = fixture.approval_request().await;
-    assert_eq!((&*request.action, &*request.path), ("createFile", "new.md"));
+    assert_eq!((&*request.action, &*request.path), ("createFile", "docs/new.md"));
     fixture.bridge.decide(&request.approval_id.to_string(), false).expect("it waits");
     assert_eq!(ended(&fixture.end().await.1), (RunEnd::Done, None));
-    assert!(made("go") && !made("done") && !made("new.md"));
+    assert!(made("go") && !made("done") && !made("new.md") && !made("docs/new.md"));
     fixture.finish().await;
 }

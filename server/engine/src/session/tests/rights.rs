@@ -1,5 +1,6 @@
 //! Rights that are taken away while sessions are open.
 
+use agents::tools::AllowedRoots;
 use wire::{PermissionOutcome, SessionResponse};
 
 use super::*;
@@ -57,5 +58,39 @@ async fn open_and_new_sessions_follow_a_stricter_default_until_a_person_decides(
     assert!(modes().contains(&PermissionMode::ApproveAll), "the default was not changed");
     policy.narrow(&rights(&harness, PermissionMode::Deny));
     assert_eq!(modes(), [PermissionMode::Deny; 2]);
+    harness.end().await;
+}
+
+#[tokio::test]
+async fn an_open_session_keeps_to_the_roots_that_are_left() {
+    let approve_all = |settings: &mut SessionSettings| {
+        settings.permissions = PermissionMode::ApproveAll;
+    };
+    let harness = Harness::with(SimulatedSettings::for_tests(), approve_all);
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().to_str().expect("a plain path");
+    let id = harness.sessions.start(MODEL, path).await.expect("a session");
+    let create = |path: &str| CREATE.replace("made.txt", path);
+    let narrow_to = |roots: &[&str]| {
+        let roots = roots.iter().map(|&root| root.to_owned()).collect();
+        let now = harness.sessions.policy().rights();
+        let wanted = SessionRights { allowed_roots: AllowedRoots::Only(roots), ..now };
+        harness.sessions.policy().narrow(&wanted);
+    };
+    for (turn, (roots, path, made)) in [
+        (&["src", "docs"], "src/one", true),
+        (&["src", "docs"], "two", false),
+        (&["docs", "lib"], "src/three", false),
+        (&["docs", "lib"], "docs/four", true),
+        (&["src", "lib"], "docs/five", false),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        narrow_to(roots);
+        harness.query(id, &create(path));
+        harness.read_until_idle(id, turn + 1).await;
+        assert_eq!(folder.path().join(path).exists(), made, "{path}");
+    }
     harness.end().await;
 }
