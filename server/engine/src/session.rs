@@ -1,9 +1,9 @@
 //! Sessions: conversations with agents, one prompt after the other.
 //!
-//! [`SessionManager`] is what the HTTP layer and the task engine call. Each session has one
-//! future, its *conversation*, which takes prompts from a queue and runs one turn at a time; what
-//! the agent reports meanwhile goes through the session's *stream*, which puts it in order, to the
-//! live log.
+//! [`SessionManager`] starts and finds sessions for the HTTP layer and the task engine, which then
+//! call the [`Session`]. [`SessionPolicy`] says what sessions may do. Each session has one future,
+//! its *conversation*, which takes prompts from a queue and runs one turn at a time; what the agent
+//! reports meanwhile goes through the session's *stream*, which puts it in order, to the live log.
 //!
 //! ```text
 //!   query ─────────┐                        ┌──────────────── run_turn ──▶ AgentSession
@@ -24,6 +24,7 @@
 
 mod conversation;
 mod folder;
+mod handle;
 mod manager;
 mod outlet;
 mod queue;
@@ -40,19 +41,20 @@ use serde_json::Value;
 use wire::{ErrorName, PermissionMode, SessionId, TaskId, Usage};
 
 pub use folder::check_folder;
+pub use handle::Session;
 pub use manager::{SessionManager, SessionSettings};
 pub use queue::PendingTurn;
 pub use rights::{SessionPolicy, SessionRights};
 
 /// How a session is started besides its model and its folder.
 #[derive(Clone, Debug)]
-pub struct StartOptions {
+pub(crate) struct StartOptions {
     /// How its tools that ask are dealt with.
-    pub permissions: SessionPermissions,
+    pub(crate) permissions: SessionPermissions,
     /// The task that opens it; none if a person does.
-    pub task: Option<TaskId>,
+    pub(crate) task: Option<TaskId>,
     /// The work that the task runs for, if it belongs to a job.
-    pub work: Option<WorkOfJob>,
+    pub(crate) work: Option<WorkOfJob>,
 }
 
 /// Why a session was not started.

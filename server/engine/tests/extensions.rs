@@ -99,7 +99,10 @@ impl Project {
 
     /// Sends a prompt; returns how many there were before it.
     fn query(&self, id: SessionId, prompt: &str) -> usize {
-        self.sessions.query(id, prompt.to_owned()).expect("an open session");
+        self.sessions
+            .get(id)
+            .and_then(|session| session.query(prompt.to_owned()))
+            .expect("an open session");
         let mut asked = self.asked.lock();
         let asked = asked.entry(id).or_default();
         *asked += 1;
@@ -156,7 +159,7 @@ impl Project {
     }
 
     async fn list(&self, id: SessionId) -> Extensions {
-        self.sessions.extensions(id).await.expect("an open session")
+        self.sessions.get(id).expect("an open session").extensions().await
     }
 
     /// The extensions, once all have joined or failed.

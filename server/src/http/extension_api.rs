@@ -1,4 +1,4 @@
-//! The API of a session's extensions. Handlers parse, call the manager, and serialise.
+//! The API of a session's extensions. Handlers parse, call the session, and serialise.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use engine::session::SessionError;
 use wire::{ErrorName, ExtensionTrust, Extensions};
 
-use super::session_api::session_id;
+use super::session_api::{open_session, session_id};
 use super::text::Text;
 use super::{AppState, error};
 
@@ -15,8 +15,8 @@ pub(super) async fn list_extensions(
     State(state): State<AppState>,
     Path(id): Path<String>,
 ) -> Response {
-    match session_id(&id) {
-        Ok(id) => listed(state.sessions.extensions(id).await),
+    match open_session(&state, &id) {
+        Ok(session) => listed(Ok(session.extensions().await)),
         Err(error) => listed(Err(error)),
     }
 }
@@ -26,8 +26,8 @@ pub(super) async fn reload_extensions(
     State(state): State<AppState>,
     Path(id): Path<String>,
 ) -> Response {
-    match session_id(&id) {
-        Ok(id) => listed(state.sessions.reload_extensions(id).await),
+    match open_session(&state, &id) {
+        Ok(session) => listed(Ok(session.reload_extensions().await)),
         Err(error) => listed(Err(error)),
     }
 }
@@ -46,7 +46,12 @@ pub(super) async fn trust_extensions(
         let message = "the body must be allow or forbid";
         return error::said_no(ErrorName::InvalidExtensionTrust, Some(message));
     };
-    listed(state.sessions.trust_extensions(id, decision == ExtensionTrust::Allow).await)
+    match state.sessions.get(id) {
+        Ok(session) => {
+            listed(Ok(session.trust_extensions(decision == ExtensionTrust::Allow).await))
+        }
+        Err(error) => listed(Err(error)),
+    }
 }
 
 fn listed(result: Result<Extensions, SessionError>) -> Response {

@@ -1,9 +1,11 @@
-//! The API of sessions and their models. Handlers parse, call the manager, and serialise.
+//! The API of sessions and their models. Handlers parse, call a session or the manager, and serialise.
+
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use engine::session::{SessionError, SessionSummary};
+use engine::session::{Session, SessionError, SessionSummary};
 use store::live::ReaderKey;
 use wire::{
     Done, ErrorName, Models, PermissionDecision, PermissionMode, SessionId, SessionInfo,
@@ -54,7 +56,7 @@ pub(super) async fn query_session(
     Path(id): Path<String>,
     Prompt(prompt): Prompt,
 ) -> Response {
-    done(session_id(&id).and_then(|id| state.sessions.query(id, prompt)))
+    done(open_session(&state, &id).and_then(|session| session.query(prompt)))
 }
 
 /// `copilot/session/{id}/abort`
@@ -62,7 +64,7 @@ pub(super) async fn abort_session(
     State(state): State<AppState>,
     Path(id): Path<String>,
 ) -> Response {
-    done(session_id(&id).and_then(|id| state.sessions.abort(id)))
+    done(open_session(&state, &id).map(|session| session.abort()))
 }
 
 /// `copilot/session/{id}/permission/{requestId}`, the decision in the body
@@ -81,7 +83,7 @@ pub(super) async fn answer_permission(
     };
     // An id that can't be one names no question.
     let request = request.parse().map_err(|_| SessionError::PermissionNotPending);
-    done(request.and_then(|request| state.sessions.answer_permission(id, request, decision)))
+    done(request.and_then(|request| state.sessions.get(id)?.answer_permission(request, decision)))
 }
 
 /// `copilot/session/{id}/permissions`, the mode in the body
@@ -94,7 +96,7 @@ pub(super) async fn set_permissions(
         let message = "the body must be approve-all, ask or deny";
         return error::said_no(ErrorName::InvalidPermissionMode, Some(message));
     };
-    done(session_id(&id).and_then(|id| state.sessions.set_permissions(id, mode)))
+    done(open_session(&state, &id).map(|session| session.set_permissions(mode)))
 }
 
 /// `copilot/session/{id}/stop`
@@ -134,6 +136,11 @@ pub(super) async fn poll_session_as(
 /// An id that can't be one names no session.
 pub(super) fn session_id(id: &str) -> Result<SessionId, SessionError> {
     id.parse().map_err(|_| SessionError::SessionNotFound)
+}
+
+/// The open session of an id.
+pub(super) fn open_session(state: &AppState, id: &str) -> Result<Arc<Session>, SessionError> {
+    state.sessions.get(session_id(id)?)
 }
 
 fn done(result: Result<(), SessionError>) -> Response {

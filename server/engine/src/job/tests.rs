@@ -103,7 +103,10 @@ async fn a_question_names_the_session_task_and_work_that_it_comes_from() {
         assert_eq!(asked.asker.tool.as_deref(), Some("createFile"));
         owners.push(expected);
         let decision = wire::PermissionDecision::Deny;
-        let answered = harness.sessions.answer_permission(session, asked.question.id, decision);
+        let answered = harness
+            .sessions
+            .get(session)
+            .and_then(|session| session.answer_permission(asked.question.id, decision));
         answered.expect("it waits");
     }
     assert_ne!(owners[0].work, owners[1].work);
@@ -114,7 +117,11 @@ async fn a_question_names_the_session_task_and_work_that_it_comes_from() {
 async fn a_question_of_a_session_that_a_person_opened_names_only_the_session() {
     let harness = Harness::new();
     let session = harness.sessions.start(MODEL, harness.folder()).await.expect("a session");
-    harness.sessions.query(session, CREATE.to_owned()).expect("an open session");
+    harness
+        .sessions
+        .get(session)
+        .and_then(|session| session.query(CREATE.to_owned()))
+        .expect("an open session");
     let questions = harness.questions(1).await;
     let owner = Owner { session, task: None, work: None };
     assert_eq!(questions[0].asker.owner, Some(owner));

@@ -1,6 +1,5 @@
 //! All sessions of a server.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -13,19 +12,16 @@ use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, ToolSet};
 use extensions::{
     ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
 };
-use futures_util::future::join_all;
-use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::sync::Semaphore;
-use wire::{
-    Extensions, PermissionDecision, PermissionId, PermissionMode, SessionId, SessionResponse,
-};
+use wire::{PermissionMode, SessionId, SessionResponse};
 
 use super::conversation::{Conversation, EndOfSession};
 use super::folder::check_folder;
+use super::handle::{OpenSessions, Session};
 use super::outlet::Port;
-use super::queue::{Author, PendingTurn, Queue};
+use super::queue::Queue;
 use super::rights::SessionPolicy;
 use super::stream::Stream;
 use super::{SessionError, SessionSummary, StartError, StartOptions};
@@ -79,20 +75,10 @@ pub struct SessionManager {
     settings: SessionSettings,
     lifecycle: Lifecycle,
     live: Arc<LiveRegistry<SessionId, SessionResponse>>,
-    sessions: Mutex<HashMap<SessionId, Session>>,
+    open: Arc<OpenSessions>,
     places: Arc<Semaphore>,
     extensions: Arc<ExtensionHost>,
     policy: SessionPolicy,
-}
-
-#[derive(Clone)]
-struct Session {
-    model: String,
-    working_directory: PathBuf,
-    queue: Arc<Queue>,
-    desk: PermissionDesk,
-    extensions: Arc<SessionExtensions>,
-    handle: Handle,
 }
 
 /// What has to be known of a folder before a session starts in it.
@@ -116,7 +102,7 @@ impl SessionManager {
         Arc::new(Self {
             places: Arc::new(Semaphore::new(settings.max_sessions)),
             live: LiveRegistry::new(live, &lifecycle),
-            sessions: Mutex::default(),
+            open: Arc::default(),
             policy: SessionPolicy::new(&settings),
             extensions: ExtensionHost::new(settings.extensions.clone(), lifecycle.clone()),
             catalog,
@@ -134,7 +120,7 @@ impl SessionManager {
     ///
     /// Cancel safe: dropped before it returns, there is no session.
     pub async fn start(
-        self: &Arc<Self>,
+        &self,
         model_id: &str,
         working_directory: &str,
     ) -> Result<SessionId, StartError> {
@@ -144,8 +130,8 @@ impl SessionManager {
     }
 
     /// The same, with options.
-    pub async fn start_with(
-        self: &Arc<Self>,
+    pub(crate) async fn start_with(
+        &self,
         model_id: &str,
         working_directory: &str,
         options: StartOptions,
@@ -213,29 +199,32 @@ impl SessionManager {
         let extensions = SessionExtensions::new(self.extensions.clone(), parts);
         stream.tell(&extensions);
         let session = Session {
+            id,
             model: model_id.to_owned(),
             working_directory,
-            queue,
-            desk,
-            extensions,
-            handle: Handle::new(stop),
+            queue: queue.clone(),
+            desk: desk.clone(),
+            extensions: extensions.clone(),
+            handle: Handle::new(stop.clone()),
+            lifecycle: self.lifecycle.clone(),
+            others: Arc::downgrade(&self.open),
         };
         self.live.add(id, log);
-        self.sessions.lock().insert(id, session.clone());
-        let manager = Arc::downgrade(self);
+        let open = Arc::downgrade(&self.open);
         let conversation = Conversation {
             agent,
-            extensions: session.extensions,
+            extensions,
             end: session.handle.ending(EndOfSession {
                 stream,
-                queue: session.queue,
-                desk: session.desk,
-                stop: session.handle.stopping().clone(),
+                queue,
+                desk,
+                stop,
                 crash: None,
-                remove: Some(Box::new(move || remove(&manager, id))),
+                remove: Some(Box::new(move || remove(&open, id))),
                 _place: place,
             }),
         };
+        self.open.add(session);
         self.lifecycle.spawn(conversation.run());
         tracing::info!(session = %id, model = model_id, "session started");
         Ok(id)
@@ -292,97 +281,19 @@ impl SessionManager {
         }))
     }
 
-    /// Sends a user's prompt. Its turn comes when those before it are done.
-    pub fn query(&self, id: SessionId, prompt: String) -> Result<(), SessionError> {
-        self.find(id)?.queue.add(prompt, Author::User)?;
-        Ok(())
-    }
-
-    /// Sends a prompt of the task engine, whose turn can be waited for.
-    pub fn send_generated(
-        &self,
-        id: SessionId,
-        prompt: String,
-    ) -> Result<PendingTurn, SessionError> {
-        self.find(id)?.queue.add(prompt, Author::Engine)
-    }
-
-    /// Answers a question that a tool asks. The first answer counts.
-    pub fn answer_permission(
-        &self,
-        id: SessionId,
-        question: PermissionId,
-        decision: PermissionDecision,
-    ) -> Result<(), SessionError> {
-        let answered = self.find(id)?.desk.resolve(question, decision);
-        answered.map_err(|_| SessionError::PermissionNotPending)
+    /// An open session.
+    pub fn get(&self, id: SessionId) -> Result<Arc<Session>, SessionError> {
+        self.open.get(id).ok_or(SessionError::SessionNotFound)
     }
 
     /// The questions of all sessions that wait for an answer, by session, the oldest first.
     pub fn questions(&self) -> Vec<PendingQuestion> {
-        let sessions = self.sessions.lock();
-        let mut desks: Vec<_> = sessions.iter().map(|(id, session)| (*id, &session.desk)).collect();
-        desks.sort_by_key(|(id, _)| *id);
-        desks.into_iter().flat_map(|(_, desk)| desk.pending()).collect()
-    }
-
-    /// Deals with tools that ask in another way from now on.
-    pub fn set_permissions(&self, id: SessionId, mode: PermissionMode) -> Result<(), SessionError> {
-        self.find(id)?.desk.set_mode(mode);
-        Ok(())
+        self.open.all().iter().flat_map(|session| session.desk.pending()).collect()
     }
 
     /// What sessions may do, which can be narrowed.
     pub fn policy(&self) -> &SessionPolicy {
         &self.policy
-    }
-
-    /// How the extensions of a session stand.
-    pub async fn extensions(&self, id: SessionId) -> Result<Extensions, SessionError> {
-        Ok(self.find(id)?.extensions.list().await)
-    }
-
-    /// Stops the extensions of a session, looks for them again, and starts them.
-    ///
-    /// Cancel safe: it is done even if nobody waits.
-    pub async fn reload_extensions(&self, id: SessionId) -> Result<Extensions, SessionError> {
-        let extensions = self.find(id)?.extensions;
-        let work = Arc::clone(&extensions);
-        let _ = self.lifecycle.spawn(async move { work.reload().await }).await;
-        Ok(extensions.list().await)
-    }
-
-    /// Decides whether extensions are started in the folder of a session, now and later. They are
-    /// started in this session, or stopped in all of that folder.
-    ///
-    /// Cancel safe: it is done even if nobody waits.
-    pub async fn trust_extensions(
-        &self,
-        id: SessionId,
-        is_trusted: bool,
-    ) -> Result<Extensions, SessionError> {
-        let extensions = self.find(id)?.extensions;
-        let others: Vec<_> = {
-            let sessions = self.sessions.lock();
-            let others = sessions.values().map(|session| session.extensions.clone());
-            let is_other = |other: &Arc<SessionExtensions>| {
-                !is_trusted && other.root() == extensions.root() && !Arc::ptr_eq(other, &extensions)
-            };
-            others.filter(is_other).collect()
-        };
-        let work = Arc::clone(&extensions);
-        let decided = async move {
-            work.decide(is_trusted).await;
-            join_all(others.iter().map(SessionExtensions::reload)).await;
-        };
-        let _ = self.lifecycle.spawn(decided).await;
-        Ok(extensions.list().await)
-    }
-
-    /// Ends the running turn and keeps the session. Prompts that wait have their turns.
-    pub fn abort(&self, id: SessionId) -> Result<(), SessionError> {
-        self.find(id)?.queue.abort();
-        Ok(())
     }
 
     /// Ends a session and waits until its agent is freed.
@@ -395,22 +306,18 @@ impl SessionManager {
 
     /// Ends a session. The handle tells when its agent is freed.
     pub(crate) fn begin_stop(&self, id: SessionId) -> Result<Handle, SessionError> {
-        let session = self.sessions.lock().remove(&id);
-        let session = session.ok_or(SessionError::SessionNotFound)?;
+        let session = self.open.remove(id).ok_or(SessionError::SessionNotFound)?;
         session.begin_stop();
-        Ok(session.handle)
+        Ok(session.handle.clone())
     }
 
     /// Ends all sessions, then the providers' clients.
     pub async fn stop_all(&self) {
-        let sessions: Vec<_> = {
-            let mut sessions = self.sessions.lock();
-            sessions.drain().map(|(_, session)| session).collect()
-        };
+        let sessions = self.open.take_all();
         for session in &sessions {
             session.queue.close();
         }
-        stop_all(sessions.into_iter().map(|session| session.handle).collect()).await;
+        stop_all(sessions.iter().map(|session| session.handle.clone()).collect()).await;
         self.catalog.close().await;
     }
 
@@ -421,56 +328,23 @@ impl SessionManager {
 
     /// True if any session is open.
     pub fn has_running(&self) -> bool {
-        !self.sessions.lock().is_empty()
+        !self.open.is_empty()
     }
 
     /// The open sessions, in the order of their ids.
     pub fn list(&self) -> Vec<SessionSummary> {
-        let sessions = self.sessions.lock();
-        let mut list: Vec<_> = sessions
-            .iter()
-            .map(|(id, session)| {
-                let (busy, queued) = session.queue.load();
-                SessionSummary {
-                    id: *id,
-                    model: session.model.clone(),
-                    working_directory: session.working_directory.clone(),
-                    permissions: session.desk.mode(),
-                    busy,
-                    queued,
-                }
-            })
-            .collect();
-        list.sort_by_key(|summary| summary.id);
-        list
-    }
-
-    /// The model that an open session was started with.
-    pub fn model(&self, id: SessionId) -> Result<String, SessionError> {
-        Ok(self.find(id)?.model)
+        self.open.all().iter().map(|session| session.summary()).collect()
     }
 
     /// The logs of open sessions and of those that ended not long ago.
     pub fn live(&self) -> &LiveRegistry<SessionId, SessionResponse> {
         &self.live
     }
-
-    fn find(&self, id: SessionId) -> Result<Session, SessionError> {
-        let sessions = self.sessions.lock();
-        sessions.get(&id).cloned().ok_or(SessionError::SessionNotFound)
-    }
 }
 
-impl Session {
-    fn begin_stop(&self) {
-        self.queue.close();
-        self.handle.begin_stop();
-    }
-}
-
-fn remove(manager: &Weak<SessionManager>, id: SessionId) {
-    if let Some(manager) = manager.upgrade() {
-        manager.sessions.lock().remove(&id);
+fn remove(open: &Weak<OpenSessions>, id: SessionId) {
+    if let Some(open) = open.upgrade() {
+        open.remove(id);
         tracing::info!(session = %id, "session ended");
     }
 }

@@ -68,12 +68,13 @@ impl Harness {
     }
 
     fn query(&self, id: SessionId, prompt: &str) {
-        let sent = self.sessions.query(id, prompt.to_owned());
+        let sent = self.sessions.get(id).and_then(|session| session.query(prompt.to_owned()));
         sent.expect("the session is open");
     }
 
     fn send(&self, id: SessionId, prompt: &str) -> PendingTurn {
-        let sent = self.sessions.send_generated(id, prompt.to_owned());
+        let sent =
+            self.sessions.get(id).and_then(|session| session.send_generated(prompt.to_owned()));
         sent.expect("the session is open")
     }
 

@@ -110,7 +110,8 @@ impl TaskManager {
         session: SessionId,
         user_input: String,
     ) -> Result<TaskId, TaskError> {
-        let task_model = self.sessions.model(session).map_err(|_| TaskError::SessionNotFound)?;
+        let borrowed = self.sessions.get(session).map_err(|_| TaskError::SessionNotFound)?;
+        let task_model = borrowed.model().to_owned();
         if !entry.tasks.contains_key(name) {
             return Err(TaskError::TaskNotFound);
         }

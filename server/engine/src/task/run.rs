@@ -34,7 +34,7 @@ impl SessionPort {
     fn begin_send(&self, prompt: String) -> Result<PendingTurn, Broken> {
         let session =
             self.session().ok_or_else(|| Broken::Crashed("no session is open".to_owned()))?;
-        let sent = self.manager.send_generated(session, prompt);
+        let sent = self.manager.get(session).and_then(|session| session.send_generated(prompt));
         sent.map_err(|error| Broken::Crashed(error.to_string()))
     }
 

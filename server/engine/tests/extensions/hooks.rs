@@ -84,7 +84,7 @@ async fn the_start_of_a_session_adds_context_and_its_end_is_told() {
     let id = project.start().await;
     assert_eq!(said(&project.ask(id, "say hello").await), ["hello", "it is new"]);
     assert_eq!(said(&project.ask(id, "say again").await), ["again"], "once");
-    project.sessions.reload_extensions(id).await.expect("an open session");
+    project.sessions.get(id).expect("an open session").reload_extensions().await;
     assert_eq!(said(&project.ask(id, "say more").await), ["more", "it is resume"]);
     project.sessions.stop(id).await.expect("an open session");
     let told = std::fs::read_to_string(project.path("ended")).expect("the end was told");
@@ -133,7 +133,7 @@ async fn a_provider_is_sent_context_and_new_tools_at_once() {
     project.write("late", &one_tool("late_tool", "better late"));
     // Allowed elsewhere: this session has not started it.
     let other = project.start_with("stub").await;
-    project.sessions.trust_extensions(other, true).await.expect("an open session");
+    project.sessions.get(other).expect("an open session").trust_extensions(true).await;
     let calls = |name: &str| Frames::new().call(0, "a", name, "{}").finish("tool_calls").done();
     stub.push(calls("extensions_reload").answer());
     stub.push(calls("late_tool").answer());

@@ -49,7 +49,7 @@ async fn a_tool_ends_with_its_extension() {
     assert_eq!((state, &*reason), (ExtensionState::Failed, "it ended (exit code 3)"));
     let seen = project.ask(id, "use the dies_now tool").await;
     assert_eq!(results(&seen), [failure("unknown tool: `dies_now`", "unknown_tool")]);
-    let reloaded = project.sessions.reload_extensions(id).await.expect("an open session");
+    let reloaded = project.sessions.get(id).expect("an open session").reload_extensions().await;
     assert_eq!(reloaded.extensions[0].state, ExtensionState::Running);
     project.end().await;
 }
@@ -86,7 +86,7 @@ async fn nothing_is_started_in_a_folder_that_is_not_trusted() {
     let states: Vec<_> = listed.extensions.iter().map(|info| info.state).collect();
     assert_eq!(states, [ExtensionState::Untrusted; 2]);
 
-    let listed = project.sessions.trust_extensions(id, true).await.expect("an open session");
+    let listed = project.sessions.get(id).expect("an open session").trust_extensions(true).await;
     assert!(listed.trusted);
     let states: Vec<_> = listed.extensions.iter().map(|info| info.state).collect();
     assert_eq!(states, [ExtensionState::Running; 2]);
@@ -96,7 +96,7 @@ async fn nothing_is_started_in_a_folder_that_is_not_trusted() {
     let other = project.start().await;
     let seen = project.ask(other, "use the greet_someone tool with you").await;
     assert_eq!(results(&seen), [Ok("Hello, you!".to_owned())]);
-    let listed = project.sessions.trust_extensions(id, false).await.expect("an open session");
+    let listed = project.sessions.get(id).expect("an open session").trust_extensions(false).await;
     assert_eq!(listed.extensions[0].state, ExtensionState::Untrusted);
     for session in [id, other] {
         let seen = project.ask(session, "use the greet_someone tool with you").await;

@@ -97,7 +97,7 @@ async fn an_aborted_turn_aborts_the_handler() {
     let id = project.start().await;
     project.query(id, "use the waits_to_be_aborted tool");
     until(|| project.path("waiting").exists()).await;
-    project.sessions.abort(id).expect("an open session");
+    project.sessions.get(id).expect("an open session").abort();
     until(|| project.path("aborted").exists()).await;
     let seen = project.ask(id, "use the greet_someone tool with you").await;
     assert_eq!(results(&seen), [Ok("Hello, you!".to_owned())], "it goes on");
@@ -124,7 +124,7 @@ async fn a_model_can_write_an_extension_that_runs_when_somebody_has_allowed_it()
     let untrusted = "fresh (project): untrusted: it is new since extensions were allowed";
     assert_eq!(results[0], Ok(untrusted.to_owned()));
     assert!(results[1].is_err());
-    project.sessions.trust_extensions(id, true).await.expect("an open session");
+    project.sessions.get(id).expect("an open session").trust_extensions(true).await;
     let results = super::results(&project.ask(id, use_it).await);
     assert_eq!(results[0], Ok("fresh (project): running; tools: fresh_hello".to_owned()));
     assert_eq!(results[1], Ok("Hello, you!".to_owned()));
@@ -174,7 +174,11 @@ async fn ask_and_decide(
     };
     let seen = project.read_until(id, |seen| !questions(seen).is_empty()).await;
     let question = questions(&seen).remove(0);
-    project.sessions.answer_permission(id, question.id, decision).expect("it waits");
+    project
+        .sessions
+        .get(id)
+        .and_then(|session| session.answer_permission(question.id, decision))
+        .expect("it waits");
     (question, project.read_turn(id, number).await)
 }
 
@@ -183,7 +187,7 @@ async fn people_are_asked_before_a_tool_acts_and_extensions_do_not_answer_for_th
     // One of them approves everything.
     let project = Project::with(&["hooks", "tools"]);
     let id = project.start().await;
-    project.sessions.set_permissions(id, PermissionMode::Ask).expect("an open session");
+    project.sessions.get(id).expect("an open session").set_permissions(PermissionMode::Ask);
     let prompt = "use the asks_first tool";
     let (question, seen) = ask_and_decide(&project, id, prompt, PermissionDecision::Deny).await;
     assert_eq!(question.request.kind, PermissionKind::Tool);
@@ -200,7 +204,7 @@ async fn people_are_asked_before_a_tool_acts_and_extensions_do_not_answer_for_th
     let prompt = "use the asks_first tool with {\"who\": \"allowed\"}";
     let seen = project.ask(id, prompt).await;
     assert_eq!(results(&seen), [Ok("allowed".to_owned())], "nobody is asked");
-    project.sessions.set_permissions(id, PermissionMode::Deny).expect("an open session");
+    project.sessions.get(id).expect("an open session").set_permissions(PermissionMode::Deny);
     let seen = project.ask(id, prompt).await;
     assert!(results(&seen)[0].is_err(), "what is refused always is refused");
     project.end().await;

@@ -22,10 +22,14 @@ async fn a_stopped_session_ends_at_once_and_takes_no_more() {
         harness.sessions.stop(id).await.expect("stopped");
         assert_eq!(begun.elapsed(), Duration::ZERO);
         let gone = SessionError::SessionNotFound;
-        assert_eq!(harness.sessions.query(id, "x".to_owned()), Err(gone));
-        let sent = harness.sessions.send_generated(id, "x".to_owned());
+        assert_eq!(
+            harness.sessions.get(id).and_then(|session| session.query("x".to_owned())),
+            Err(gone)
+        );
+        let sent =
+            harness.sessions.get(id).and_then(|session| session.send_generated("x".to_owned()));
         assert_eq!(sent.expect_err("refused"), gone);
-        assert_eq!(harness.sessions.abort(id), Err(gone));
+        assert_eq!(harness.sessions.get(id).map(|session| session.abort()), Err(gone));
         assert_eq!(harness.sessions.stop(id).await, Err(gone));
         assert!(!harness.sessions.has_running());
         assert_eq!(generated.outcome().await.ended, TurnEnd::Aborted);
@@ -63,7 +67,7 @@ async fn a_crash_is_told_and_ends_the_session() {
     assert!(matches!(error, SessionResponse::Error { message } if message.contains("crashed")));
     assert_eq!(messages(&seen).len(), 1, "the partial message is closed");
     assert!(!seen.contains(&SessionResponse::Idle));
-    let query = harness.sessions.query(id, "x".to_owned());
+    let query = harness.sessions.get(id).and_then(|session| session.query("x".to_owned()));
     assert_eq!(query, Err(SessionError::SessionNotFound));
     assert!(!harness.sessions.has_running());
     harness.end().await;

@@ -66,7 +66,7 @@ async fn failing_and_aborting_leave_the_session_alive() {
     stub.push(Frames::new().text("an endless").answer().hang());
     harness.query(id, "hang");
     stub.wait_for_requests(2).await;
-    harness.sessions.abort(id).expect("the session is open");
+    harness.sessions.get(id).expect("the session is open").abort();
     stub.wait_for_aborts(1).await;
     stub.push(Frames::saying("still here"));
     harness.query(id, "answer");

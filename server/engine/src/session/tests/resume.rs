@@ -143,7 +143,7 @@ async fn a_turn_that_was_stopped_in_a_tool_is_known_to_the_model() {
     };
 
     let id = start().await;
-    harness.sessions.abort(id).expect("it is open");
+    harness.sessions.get(id).expect("it is open").abort();
     harness.read_until_idle(id, 1).await;
     stub.push(Frames::saying("No."));
     harness.query(id, "is it there?");

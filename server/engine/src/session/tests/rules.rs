@@ -115,7 +115,8 @@ async fn waiting_queries_are_capped() {
     sleep(Duration::from_millis(1)).await;
     harness.query(id, "say one");
     harness.query(id, "say two");
-    let refused = harness.sessions.query(id, "say three".to_owned());
+    let refused =
+        harness.sessions.get(id).and_then(|session| session.query("say three".to_owned()));
     assert_eq!(refused, Err(SessionError::TooManyQueries));
     let seen = harness.read_until_idle(id, 3).await;
     assert_eq!(messages(&seen)[1..], ["one", "two"]);
@@ -158,7 +159,7 @@ async fn a_turn_is_aborted_at_any_point_and_the_session_stays() {
         let id = harness.start_with(&[prompt, "say queued"]).await;
         sleep(Duration::from_millis(milliseconds)).await;
         let begun = Instant::now();
-        harness.sessions.abort(id).expect("open");
+        harness.sessions.get(id).expect("open").abort();
         let seen = harness.read_until_idle(id, 1).await;
         // At once, but for the time between two answers to one reader.
         assert!(begun.elapsed() <= Duration::from_millis(5));
@@ -176,7 +177,7 @@ async fn a_turn_is_aborted_at_any_point_and_the_session_stays() {
 async fn aborting_right_after_a_query_ends_its_turn() {
     let harness = Harness::paced();
     let id = harness.start_with(&["say one"]).await;
-    harness.sessions.abort(id).expect("open");
+    harness.sessions.get(id).expect("open").abort();
     let seen = harness.read_until_idle(id, 1).await;
     assert_eq!(messages(&seen), Vec::<String>::new());
     harness.end().await;
@@ -186,7 +187,7 @@ async fn aborting_right_after_a_query_ends_its_turn() {
 async fn aborting_an_idle_session_does_nothing() {
     let harness = Harness::new();
     let id = harness.start().await;
-    harness.sessions.abort(id).expect("open");
+    harness.sessions.get(id).expect("open").abort();
     harness.query(id, "say one");
     let seen = harness.read_until_idle(id, 1).await;
     assert_eq!(messages(&seen), ["one"]);
