@@ -40,7 +40,7 @@ use wire::PermissionMode;
 
 use crate::security::access::AccessKey;
 use command_line::{CommandLine, OtherCommand};
-use file::{ConfigFile, ConfigFiles};
+use file::{ConfigFile, ConfigFiles, Tables};
 
 /// The file that is read from the working directory, to narrow rights, if it is there.
 pub const DEFAULT_FILE: &str = "portal.toml";
@@ -217,7 +217,7 @@ pub fn read_with(
     let ConfigFiles { mut chosen, found } =
         ConfigFiles::find(line.config.as_deref(), user_file.as_deref(), working_directory)?;
     if let Some(found) = &found {
-        chosen.take_harmless(found);
+        chosen.tables.take_harmless(&found.tables);
     }
     let origin = Origin {
         working_directory: working_directory.to_owned(),
@@ -238,7 +238,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
     let working_directory = &*origin.working_directory;
     let default_address =
         line.site_address.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT));
-    let host = match (&line.host, &file.host) {
+    let host = match (&line.host, &file.tables.server.host) {
         (Some(host), _) => {
             resolve(host).map_err(|problem| ConfigError::Arguments(format!("--host: {problem}")))?
         }
@@ -248,7 +248,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
         (None, None) => default_address.ip(),
     };
 
-    let given_key = match (&line.access_key, &file.access_key) {
+    let given_key = match (&line.access_key, &file.tables.server.access_key) {
         (Some(key), _) => Some(
             check_key(key)
                 .map_err(|problem| ConfigError::Arguments(format!("--access-key: {problem}")))?,
@@ -266,7 +266,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
 
     let providers = providers::settle(&file, working_directory)?;
     let secret_variables = file.secret_variables();
-    let test = line.test || file.test;
+    let test = line.test || file.tables.server.test;
     let copilot = copilot::settle(&line, &file, working_directory, test, &secret_variables)?;
     let bridge = bridge::settle(&line, &file, working_directory)?;
     let data = bridge::settle_data(&line, &file, working_directory, test);
@@ -276,52 +276,53 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
     let always_ask = guard::always_ask(&file, extensions.user_folder.as_deref())?;
     let safeguards = Safeguards { always_ask, ..Safeguards::default() };
 
-    let test_folder = match line.test_folder.or(file.test_folder) {
+    let Tables { server, simulated, log, permissions, agent, .. } = file.tables;
+    let test_folder = match line.test_folder.or(server.test_folder) {
         Some(folder) => working_directory.join(folder),
         None => working_directory.join("tests"),
     };
-    let entry = line.entry.or(file.entry).map(|entry| working_directory.join(entry));
+    let entry = line.entry.or(server.entry).map(|entry| working_directory.join(entry));
     Ok(Settings {
         host,
-        port: line.port.or(file.port).unwrap_or(default_address.port()),
+        port: line.port.or(server.port).unwrap_or(default_address.port()),
         test,
         test_folder,
         access_key,
         keys,
         key_files,
         access_key_generated,
-        allowed_hosts: line.allowed_host.or(file.allowed_hosts).unwrap_or_default(),
+        allowed_hosts: line.allowed_host.or(server.allowed_hosts).unwrap_or_default(),
         max_body_bytes: line
             .max_body_bytes
-            .or(file.max_body_bytes)
+            .or(server.max_body_bytes)
             .unwrap_or(DEFAULT_MAX_BODY_BYTES),
         entry,
-        max_sessions: line.max_sessions.or(file.max_sessions).unwrap_or(DEFAULT_MAX_SESSIONS),
-        max_tasks: line.max_tasks.or(file.max_tasks).unwrap_or(DEFAULT_MAX_TASKS),
+        max_sessions: line.max_sessions.or(server.max_sessions).unwrap_or(DEFAULT_MAX_SESSIONS),
+        max_tasks: line.max_tasks.or(server.max_tasks).unwrap_or(DEFAULT_MAX_TASKS),
         max_tasks_per_job: line
             .max_tasks_per_job
-            .or(file.max_tasks_per_job)
+            .or(server.max_tasks_per_job)
             .unwrap_or(DEFAULT_MAX_TASKS_PER_JOB),
         simulated_first_ms: line
             .simulated_first_ms
-            .or(file.simulated_first_ms)
+            .or(simulated.first_ms)
             .unwrap_or(DEFAULT_SIMULATED_FIRST_MS),
         simulated_delta_ms: line
             .simulated_delta_ms
-            .or(file.simulated_delta_ms)
+            .or(simulated.delta_ms)
             .unwrap_or(DEFAULT_SIMULATED_DELTA_MS),
         copilot,
         providers,
         secret_variables,
-        permissions: line.permissions.or(file.permissions.sessions).unwrap_or(PermissionMode::Ask),
+        permissions: line.permissions.or(permissions.sessions).unwrap_or(PermissionMode::Ask),
         job_permissions: line
             .job_permissions
-            .or(file.permissions.jobs)
+            .or(permissions.jobs)
             .unwrap_or(PermissionMode::ApproveAll),
-        allowed_roots: AllowedRoots::from_setting(&file.agent.allowed_roots),
-        allow_commands: line.allow_commands || file.agent.allow_commands == Some(true),
+        allowed_roots: AllowedRoots::from_setting(&agent.allowed_roots),
+        allow_commands: line.allow_commands || agent.allow_commands == Some(true),
         extensions,
-        log_format: line.log_format.or(file.log_format).unwrap_or_default(),
+        log_format: line.log_format.or(log.format).unwrap_or_default(),
         bridge,
         data,
         safeguards,

@@ -50,7 +50,7 @@ pub(super) fn settle(
     working_directory: &Path,
 ) -> Result<BridgeSettings, ConfigError> {
     let usual = AgentRules::default();
-    let table = &file.agent;
+    let table = &file.tables.agent;
     let max_steps = match (line.agent_max_steps, &table.max_steps) {
         (Some(steps), _) => check_steps(steps)
             .map_err(|problem| ConfigError::Arguments(format!("--agent-max-steps: {problem}")))?,
@@ -72,7 +72,7 @@ pub(super) fn settle(
         secrets: file.secret_variables(),
     };
     let messages_per_minute =
-        file.bridge.messages_per_minute.unwrap_or(BridgeSettings::MESSAGES_PER_MINUTE);
+        file.tables.bridge.messages_per_minute.unwrap_or(BridgeSettings::MESSAGES_PER_MINUTE);
     let workspaces = settle_workspaces(line, file, working_directory)?;
     Ok(BridgeSettings { agent, messages_per_minute, ..BridgeSettings::new(workspaces) })
 }
@@ -85,7 +85,7 @@ fn settle_workspaces(
     working_directory: &Path,
 ) -> Result<Vec<WorkspaceFolder>, ConfigError> {
     let mut of_file = Vec::new();
-    for table in &file.workspaces {
+    for table in &file.tables.workspaces {
         let path = find_folder(working_directory, table.path.get_ref())
             .map_err(|problem| file.error(&table.path, problem))?;
         of_file.push(WorkspaceFolder { path, model: table.model.clone() });
@@ -124,7 +124,7 @@ pub(super) fn settle_data(
     working_directory: &Path,
     test: bool,
 ) -> Option<PathBuf> {
-    let given = line.data_dir.as_ref().or(file.bridge.data_dir.as_ref());
+    let given = line.data_dir.as_ref().or(file.tables.bridge.data_dir.as_ref());
     match given {
         Some(folder) => Some(working_directory.join(folder)),
         None if test => None,

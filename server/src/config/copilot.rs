@@ -60,7 +60,7 @@ pub(super) fn settle(
     test: bool,
     secrets: &[String],
 ) -> Result<Option<CopilotSettings>, ConfigError> {
-    let table = &file.copilot;
+    let table = &file.tables.copilot;
     let cli = line.copilot_cli.as_ref().or(table.cli_path.as_ref());
     let provider = match &table.provider {
         Some(provider) => Some(provider.settle(file, working_directory)?),

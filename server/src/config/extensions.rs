@@ -29,8 +29,8 @@ pub(super) fn settle(
     data: Option<&Path>,
     secrets: &[String],
 ) -> Result<ExtensionSettings, ConfigError> {
-    let table = &file.extensions;
-    let is_test = line.test || file.test;
+    let table = &file.tables.extensions;
+    let is_test = line.test || file.tables.server.test;
     for folder in &table.allow {
         if !folder.get_ref().is_absolute() {
             let problem = format!("not an absolute path: `{}`", folder.get_ref().display());

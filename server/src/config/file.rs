@@ -15,25 +15,21 @@ use super::keys::KeyTable;
 use super::providers::ProviderTable;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
 
-/// What the file says; all of it may be absent.
+/// A file, and what it says; nothing if there is none.
 #[derive(Debug, Default)]
 pub(super) struct ConfigFile {
     path: PathBuf,
     text: String,
-    pub(super) port: Option<u16>,
-    pub(super) host: Option<Spanned<String>>,
-    pub(super) access_key: Option<Spanned<String>>,
-    pub(super) allowed_hosts: Option<Vec<String>>,
-    pub(super) max_body_bytes: Option<u64>,
-    pub(super) entry: Option<PathBuf>,
-    pub(super) max_sessions: Option<usize>,
-    pub(super) max_tasks: Option<NonZeroU16>,
-    pub(super) max_tasks_per_job: Option<NonZeroU16>,
-    pub(super) simulated_first_ms: Option<u64>,
-    pub(super) simulated_delta_ms: Option<u64>,
-    pub(super) test: bool,
-    pub(super) test_folder: Option<PathBuf>,
-    pub(super) log_format: Option<LogFormat>,
+    pub(super) tables: Tables,
+}
+
+/// What a file can say; all of it may be absent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Tables {
+    pub(super) server: ServerTable,
+    pub(super) simulated: SimulatedTable,
+    pub(super) log: LogTable,
     pub(super) copilot: CopilotTable,
     pub(super) providers: Vec<ProviderTable>,
     pub(super) permissions: PermissionsTable,
@@ -42,23 +38,6 @@ pub(super) struct ConfigFile {
     pub(super) workspaces: Vec<WorkspaceTable>,
     pub(super) extensions: ExtensionsTable,
     pub(super) keys: Vec<KeyTable>,
-}
-
-/// The file's shape.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct Document {
-    server: ServerTable,
-    simulated: SimulatedTable,
-    log: LogTable,
-    copilot: CopilotTable,
-    providers: Vec<ProviderTable>,
-    permissions: PermissionsTable,
-    agent: AgentTable,
-    bridge: BridgeTable,
-    workspaces: Vec<WorkspaceTable>,
-    extensions: ExtensionsTable,
-    keys: Vec<KeyTable>,
 }
 
 /// Whether tools may change things.
@@ -70,33 +49,36 @@ pub(super) struct PermissionsTable {
     pub(super) always_ask: Vec<Spanned<String>>,
 }
 
+/// How fast the simulated models write.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-struct SimulatedTable {
-    first_ms: Option<u64>,
-    delta_ms: Option<u64>,
+pub(super) struct SimulatedTable {
+    pub(super) first_ms: Option<u64>,
+    pub(super) delta_ms: Option<u64>,
 }
 
+/// Where the server listens, who may use it, and how much.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-struct ServerTable {
-    port: Option<u16>,
-    host: Option<Spanned<String>>,
-    access_key: Option<Spanned<String>>,
-    allowed_hosts: Option<Vec<String>>,
-    max_body_bytes: Option<u64>,
-    entry: Option<PathBuf>,
-    max_sessions: Option<usize>,
-    max_tasks: Option<NonZeroU16>,
-    max_tasks_per_job: Option<NonZeroU16>,
-    test: bool,
-    test_folder: Option<PathBuf>,
+pub(super) struct ServerTable {
+    pub(super) port: Option<u16>,
+    pub(super) host: Option<Spanned<String>>,
+    pub(super) access_key: Option<Spanned<String>>,
+    pub(super) allowed_hosts: Option<Vec<String>>,
+    pub(super) max_body_bytes: Option<u64>,
+    pub(super) entry: Option<PathBuf>,
+    pub(super) max_sessions: Option<usize>,
+    pub(super) max_tasks: Option<NonZeroU16>,
+    pub(super) max_tasks_per_job: Option<NonZeroU16>,
+    pub(super) test: bool,
+    pub(super) test_folder: Option<PathBuf>,
 }
 
+/// How log lines look.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct LogTable {
-    format: Option<LogFormat>,
+pub(super) struct LogTable {
+    pub(super) format: Option<LogFormat>,
 }
 
 /// The files that say something.
@@ -148,56 +130,20 @@ impl ConfigFile {
     }
 
     fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let Document {
-            server,
-            simulated,
-            log,
-            copilot,
-            providers,
-            permissions,
-            agent,
-            bridge,
-            workspaces,
-            extensions,
-            keys,
-        } = toml::from_str(&text).map_err(|error| ConfigError::File {
+        let tables = toml::from_str(&text).map_err(|error| ConfigError::File {
             file: path.clone(),
             line: error.span().map(|span| line_of(&text, &span)),
             problem: error.message().split_whitespace().collect::<Vec<_>>().join(" "),
         })?;
-        Ok(Self {
-            path,
-            text,
-            port: server.port,
-            host: server.host,
-            access_key: server.access_key,
-            allowed_hosts: server.allowed_hosts,
-            max_body_bytes: server.max_body_bytes,
-            entry: server.entry,
-            max_sessions: server.max_sessions,
-            max_tasks: server.max_tasks,
-            max_tasks_per_job: server.max_tasks_per_job,
-            simulated_first_ms: simulated.first_ms,
-            simulated_delta_ms: simulated.delta_ms,
-            test: server.test,
-            test_folder: server.test_folder,
-            log_format: log.format,
-            copilot,
-            providers,
-            permissions,
-            agent,
-            bridge,
-            workspaces,
-            extensions,
-            keys,
-        })
+        Ok(Self { path, text, tables })
     }
 
     /// The environment variables that hold keys.
     pub(super) fn secret_variables(&self) -> Vec<String> {
-        let providers = self.providers.iter().filter_map(ProviderTable::key_variable);
-        let keys = self.keys.iter().filter_map(KeyTable::key_variable);
-        providers.chain(self.copilot.key_variable()).chain(keys).cloned().collect()
+        let Tables { providers, copilot, keys, .. } = &self.tables;
+        let providers = providers.iter().filter_map(ProviderTable::key_variable);
+        let keys = keys.iter().filter_map(KeyTable::key_variable);
+        providers.chain(copilot.key_variable()).chain(keys).cloned().collect()
     }
 
     /// A problem that was found in a value after parsing.

@@ -51,7 +51,7 @@ pub(super) fn always_ask(
     extensions: Option<&Path>,
 ) -> Result<AlwaysAsk, ConfigError> {
     let mut globs = Vec::new();
-    for glob in &file.permissions.always_ask {
+    for glob in &file.tables.permissions.always_ask {
         check_glob(glob.get_ref()).map_err(|error| file.error(glob, error.to_string()))?;
         globs.push(glob.get_ref().clone());
     }

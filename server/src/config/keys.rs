@@ -75,7 +75,7 @@ impl KeyTable {
 
 /// The files that hold keys.
 pub(super) fn files(file: &ConfigFile, folder: &Path) -> Vec<PathBuf> {
-    let paths = file.keys.iter().filter_map(|key| key.key_file.as_ref());
+    let paths = file.tables.keys.iter().filter_map(|key| key.key_file.as_ref());
     paths.map(|path| folder.join(path.get_ref())).collect()
 }
 
@@ -83,7 +83,7 @@ pub(super) fn files(file: &ConfigFile, folder: &Path) -> Vec<PathBuf> {
 pub(super) fn settle(file: &ConfigFile, folder: &Path) -> Result<Vec<AccessKey>, ConfigError> {
     let mut names = HashSet::new();
     let mut keys = Vec::new();
-    for table in &file.keys {
+    for table in &file.tables.keys {
         let name = table.name.get_ref();
         if name.trim().is_empty() || !names.insert(name) {
             let problem = format!("every key has a name of its own: `{name}`");

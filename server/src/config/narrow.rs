@@ -4,25 +4,25 @@ use agents::permission::AlwaysAsk;
 use agents::tools::AllowedRoots;
 
 use super::bridge::find_folder;
-use super::file::ConfigFile;
+use super::file::{ConfigFile, Tables};
 use super::{ConfigError, Settings, guard};
 
-impl ConfigFile {
-    /// Takes over what gives nobody any rights, where this file does not say it.
+impl Tables {
+    /// Takes over what gives nobody any rights, where these do not say it.
     pub(super) fn take_harmless(&mut self, found: &Self) {
-        self.port = self.port.or(found.port);
-        self.simulated_first_ms = self.simulated_first_ms.or(found.simulated_first_ms);
-        self.simulated_delta_ms = self.simulated_delta_ms.or(found.simulated_delta_ms);
-        self.log_format = self.log_format.or(found.log_format);
+        self.server.port = self.server.port.or(found.server.port);
+        self.simulated.first_ms = self.simulated.first_ms.or(found.simulated.first_ms);
+        self.simulated.delta_ms = self.simulated.delta_ms.or(found.simulated.delta_ms);
+        self.log.format = self.log.format.or(found.log.format);
     }
 }
 
 /// Narrows the settings as the file wants, and adds a notice of what it says besides.
 pub(super) fn narrow(settings: &mut Settings, found: &ConfigFile) -> Result<(), ConfigError> {
     let mut ignored = Ignored::default();
-    narrow_server(settings, found, &mut ignored);
+    narrow_server(settings, &found.tables, &mut ignored);
     narrow_permissions(settings, found, &mut ignored)?;
-    narrow_agent(settings, found, &mut ignored);
+    narrow_agent(settings, &found.tables, &mut ignored);
     narrow_workspaces(settings, found, &mut ignored);
     if !ignored.0.is_empty() {
         let (file, names) = (found.path().display(), ignored.0.join(", "));
@@ -63,17 +63,18 @@ fn lower<T: Ord + Copy>(
     }
 }
 
-fn narrow_server(settings: &mut Settings, found: &ConfigFile, ignored: &mut Ignored) {
-    ignored.add("server.host", found.host.is_some());
-    ignored.add("server.accessKey", found.access_key.is_some());
-    ignored.add("server.allowedHosts", found.allowed_hosts.is_some());
-    ignored.add("server.entry", found.entry.is_some());
-    ignored.add("server.test", found.test);
-    ignored.add("server.testFolder", found.test_folder.is_some());
-    lower(&mut settings.max_body_bytes, found.max_body_bytes, "server.maxBodyBytes", ignored);
-    lower(&mut settings.max_sessions, found.max_sessions, "server.maxSessions", ignored);
-    lower(&mut settings.max_tasks, found.max_tasks, "server.maxTasks", ignored);
-    let per_job = found.max_tasks_per_job;
+fn narrow_server(settings: &mut Settings, found: &Tables, ignored: &mut Ignored) {
+    let server = &found.server;
+    ignored.add("server.host", server.host.is_some());
+    ignored.add("server.accessKey", server.access_key.is_some());
+    ignored.add("server.allowedHosts", server.allowed_hosts.is_some());
+    ignored.add("server.entry", server.entry.is_some());
+    ignored.add("server.test", server.test);
+    ignored.add("server.testFolder", server.test_folder.is_some());
+    lower(&mut settings.max_body_bytes, server.max_body_bytes, "server.maxBodyBytes", ignored);
+    lower(&mut settings.max_sessions, server.max_sessions, "server.maxSessions", ignored);
+    lower(&mut settings.max_tasks, server.max_tasks, "server.maxTasks", ignored);
+    let per_job = server.max_tasks_per_job;
     lower(&mut settings.max_tasks_per_job, per_job, "server.maxTasksPerJob", ignored);
     ignored.add("keys", !found.keys.is_empty());
     ignored.add("providers", !found.providers.is_empty());
@@ -94,7 +95,7 @@ fn narrow_permissions(
     found: &ConfigFile,
     ignored: &mut Ignored,
 ) -> Result<(), ConfigError> {
-    let table = &found.permissions;
+    let table = &found.tables.permissions;
     for (current, wanted, name) in [
         (&mut settings.permissions, table.sessions, "permissions.sessions"),
         (&mut settings.job_permissions, table.jobs, "permissions.jobs"),
@@ -112,7 +113,7 @@ fn narrow_permissions(
     Ok(())
 }
 
-fn narrow_agent(settings: &mut Settings, found: &ConfigFile, ignored: &mut Ignored) {
+fn narrow_agent(settings: &mut Settings, found: &Tables, ignored: &mut Ignored) {
     let table = &found.agent;
     let agent = &mut settings.bridge.agent;
     agent.enabled &= table.enabled != Some(false);
@@ -147,16 +148,17 @@ fn narrow_agent(settings: &mut Settings, found: &ConfigFile, ignored: &mut Ignor
 
 /// Workspaces can be left out, but not added, and their models stay.
 fn narrow_workspaces(settings: &mut Settings, found: &ConfigFile, ignored: &mut Ignored) {
-    if found.workspaces.is_empty() {
+    let tables = &found.tables.workspaces;
+    if tables.is_empty() {
         return;
     }
     let folder = found.path().parent().unwrap_or(found.path());
     let find = |table: &super::bridge::WorkspaceTable| find_folder(folder, table.path.get_ref());
-    let named: Vec<_> = found.workspaces.iter().filter_map(|table| find(table).ok()).collect();
+    let named: Vec<_> = tables.iter().filter_map(|table| find(table).ok()).collect();
     let current = &mut settings.bridge.workspaces;
-    let has_more = named.len() < found.workspaces.len()
+    let has_more = named.len() < tables.len()
         || named.iter().any(|path| current.iter().all(|it| it.path != *path))
-        || found.workspaces.iter().any(|table| table.model.is_some());
+        || tables.iter().any(|table| table.model.is_some());
     ignored.add("workspaces", has_more);
     if current.iter().any(|it| named.contains(&it.path)) {
         current.retain(|it| named.contains(&it.path));

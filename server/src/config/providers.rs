@@ -64,7 +64,7 @@ pub(super) fn settle(
 ) -> Result<Vec<ProviderSettings>, ConfigError> {
     let mut names = HashSet::new();
     let mut providers = Vec::new();
-    for table in &file.providers {
+    for table in &file.tables.providers {
         check_name(table.name.get_ref()).map_err(|problem| file.error(&table.name, problem))?;
         if !names.insert(table.name.get_ref()) {
             let problem = format!("two providers have this name: `{}`", table.name.get_ref());
