@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Serialize};
 
 use crate::chart::Chart;
 use crate::entry::{Entry, GridRow, Job};
+use crate::tagged::tagged;
 use crate::{JobId, TaskId, Usage};
 
 /// The answer of `job`: what there is to start. Nothing else of the entry.
@@ -155,81 +156,34 @@ pub enum WorkStatus {
     Failed,
 }
 
-/// One response of a run of a job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "callback", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum JobResponse {
-    /// A task was started.
-    WorkStarted {
-        /// For which work.
-        work_id: u32,
-        /// Where to follow it.
-        task_id: TaskId,
-    },
-    /// A task has ended.
-    WorkStopped {
-        /// Of which work.
-        work_id: u32,
-        /// It was done.
-        succeeded: bool,
-    },
-    /// The end: the work was done.
-    JobSucceeded,
-    /// The end: the work was not done.
-    JobFailed,
-    /// The end: it was stopped from outside.
-    JobCanceled,
+tagged! {
+    /// One response of a run of a job.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub enum JobResponse {
+        /// A task was started.
+        WorkStarted {
+            /// For which work.
+            work_id: u32,
+            /// Where to follow it.
+            task_id: TaskId,
+        },
+        /// A task has ended.
+        WorkStopped {
+            /// Of which work.
+            work_id: u32,
+            /// It was done.
+            succeeded: bool,
+        },
+        /// The end: the work was done.
+        JobSucceeded,
+        /// The end: the work was not done.
+        JobFailed,
+        /// The end: it was stopped from outside.
+        JobCanceled,
+    }
+
     /// The run hit an internal error.
-    #[serde(untagged, rename_all = "camelCase")]
-    Error {
-        /// The error, with its causes.
-        #[serde(rename = "jobError")]
-        message: String,
-    },
-}
-
-/// All fields of all responses, for the same reason as in `session`.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct AnyResponse {
-    callback: Option<String>,
-    job_error: Option<String>,
-    work_id: Option<u32>,
-    task_id: Option<TaskId>,
-    succeeded: Option<bool>,
-}
-
-impl TryFrom<AnyResponse> for JobResponse {
-    /// What is missing or unknown.
-    type Error = &'static str;
-
-    fn try_from(any: AnyResponse) -> Result<Self, &'static str> {
-        let work_id = any.work_id.ok_or("workId");
-        let Some(callback) = any.callback else {
-            return Ok(Self::Error { message: any.job_error.ok_or("callback")? });
-        };
-        Ok(match callback.as_str() {
-            "workStarted" => {
-                Self::WorkStarted { work_id: work_id?, task_id: any.task_id.ok_or("taskId")? }
-            }
-            "workStopped" => Self::WorkStopped {
-                work_id: work_id?,
-                succeeded: any.succeeded.ok_or("succeeded")?,
-            },
-            "jobSucceeded" => Self::JobSucceeded,
-            "jobFailed" => Self::JobFailed,
-            "jobCanceled" => Self::JobCanceled,
-            _ => return Err("a known callback"),
-        })
-    }
-}
-
-impl<'de> Deserialize<'de> for JobResponse {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let any = AnyResponse::deserialize(deserializer)?;
-        any.try_into()
-            .map_err(|missing| de::Error::custom(format_args!("a job response lacks {missing}")))
-    }
+    Error = "jobError"
 }
 
 #[cfg(test)]

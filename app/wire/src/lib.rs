@@ -20,6 +20,7 @@ mod reply;
 pub mod server;
 mod session;
 mod session_list;
+mod tagged;
 mod task;
 mod usage;
 

@@ -19,7 +19,7 @@ pub enum LiveReply<R> {
     Error(ErrorReply),
 }
 
-/// Both shapes at once, for the same reason as in `session`: nothing needs to be copied first.
+/// Both shapes at once, for the same reason as in `tagged`: nothing needs to be copied first.
 #[derive(Deserialize)]
 struct AnyReply<R> {
     responses: Option<Vec<R>>,

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::PermissionId;
+use crate::tagged::with_field;
 
 /// An enum whose variants are words, the same in JSON, in text bodies and in settings.
 macro_rules! words {
@@ -241,6 +242,13 @@ pub struct PendingPermission {
     /// The question.
     #[serde(flatten)]
     pub request: PermissionRequest,
+}
+
+impl<'de> Deserialize<'de> for PendingPermission {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let (id, request) = with_field("requestId", source)?;
+        Ok(Self { id, request })
+    }
 }
 
 #[cfg(test)]

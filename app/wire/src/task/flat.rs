@@ -1,7 +1,8 @@
 //! Task responses as they are spelt: one flat object with every field that any of them has.
 //!
-//! Reading a tagged enum directly would bring much code into the browser, as in `session`. Only
-//! [`TaskResponse`] uses it, in both directions.
+//! A derived tag would bring much code into the browser, as said in `tagged`. Decisions have tags
+//! within tags, so they can't be read by the first field. Only [`TaskResponse`] uses it, in both
+//! directions.
 
 use serde::{Deserialize, Serialize};
 
