@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use axum::body::Body;
 use serde_json::{Map, Value, json};
+pub use wire::entry::testing::json::{alt, par, repeat, seq};
 
 use crate::{MODEL, Options, Reply, TestApp};
 
@@ -24,41 +25,7 @@ pub fn options() -> Options {
 /// - words such as `ok,no,ok` do one after the other each time they are run, then the last again;
 /// - `asks` needs the user's input, `starts slowly` ten seconds before anything happens.
 pub fn task(name: &str) -> Value {
-    json!({ "kind": "Ref", "taskId": name })
-}
-
-/// One after the other.
-pub fn seq(works: impl IntoIterator<Item = Value>) -> Value {
-    json!({ "kind": "Seq", "works": works.into_iter().collect::<Vec<_>>() })
-}
-
-/// All at once.
-pub fn par(works: impl IntoIterator<Item = Value>) -> Value {
-    json!({ "kind": "Par", "works": works.into_iter().collect::<Vec<_>>() })
-}
-
-/// One or the other; null for neither.
-pub fn alt(condition: Value, true_work: Value, false_work: Value) -> Value {
-    let mut work = json!({ "kind": "Alt" });
-    put(&mut work, "condition", condition);
-    put(&mut work, "trueWork", true_work);
-    put(&mut work, "falseWork", false_work);
-    work
-}
-
-/// Again and again; null for no condition.
-pub fn repeat(pre_condition: Value, body: Value, post_condition: Value) -> Value {
-    let mut work = json!({ "kind": "Loop" });
-    put(&mut work, "preCondition", pre_condition);
-    put(&mut work, "body", body);
-    put(&mut work, "postCondition", post_condition);
-    work
-}
-
-fn put(work: &mut Value, field: &str, value: Value) {
-    if !value.is_null() {
-        work[field] = value;
-    }
+    wire::entry::testing::json::task(name)
 }
 
 /// An entry with these jobs and the tasks that they name.

@@ -128,7 +128,8 @@ fn draw_shape(svg: &mut String, hint: Hint, place: Place) {
 
 #[cfg(test)]
 mod tests {
-    use wire::entry::{Job, Work};
+    use wire::entry::Work;
+    use wire::entry::testing::{alt, job, par, repeat, seq};
 
     use super::super::layout::lay_out;
     use super::*;
@@ -140,21 +141,9 @@ mod tests {
             model_override: None,
         };
         let long = "a-name-that-is-far-too-long-for-a-node";
-        let body = Work::Par { works: vec![task("<\"one\">", 2), task(long, 3)] };
-        let condition = Work::Seq { works: vec![task("a", 1), task("b", 4)] };
-        let body = Work::Alt {
-            condition: Box::new(condition),
-            true_work: Some(Box::new(body)),
-            false_work: None,
-        };
-        let post_condition = Some((true, Box::new(task("again", 0))));
-        let work = Work::Loop { pre_condition: None, body: Box::new(body), post_condition };
-        let chart = Chart::of(&Job {
-            require_user_input: false,
-            permissions: None,
-            approve_files: Vec::new(),
-            work,
-        });
+        let body = par([task("<\"one\">", 2), task(long, 3)]);
+        let body = alt(seq([task("a", 1), task("b", 4)]), Some(body), None);
+        let chart = Chart::of(&job(repeat(None, body, Some((true, task("again", 0))))));
         draw(&chart, &lay_out(&chart), interactive)
     }
 

@@ -1,59 +1,15 @@
 use proptest::prelude::*;
 use wire::chart::{Arrow, Chart, ChartNode, Hint};
-use wire::entry::{Job, Work};
+use wire::entry::Work;
+use wire::entry::testing::{alt, any_work, job, par, repeat, seq, task};
 
 use super::layout::{Layout, Link, Place, Point, lay_out};
 use super::text;
 
-fn task(name: &str) -> Work {
-    Work::Ref { task_id: name.to_owned(), work_id_in_job: 0, model_override: None }
-}
-
-fn seq(works: Vec<Work>) -> Work {
-    Work::Seq { works }
-}
-
-fn par(works: Vec<Work>) -> Work {
-    Work::Par { works }
-}
-
-fn repeat(pre: Option<(bool, Work)>, body: Work, post: Option<(bool, Work)>) -> Work {
-    let boxed = |condition: Option<(bool, Work)>| condition.map(|(b, work)| (b, Box::new(work)));
-    Work::Loop { pre_condition: boxed(pre), body: Box::new(body), post_condition: boxed(post) }
-}
-
-fn alt(condition: Work, true_work: Option<Work>, false_work: Option<Work>) -> Work {
-    Work::Alt {
-        condition: Box::new(condition),
-        true_work: true_work.map(Box::new),
-        false_work: false_work.map(Box::new),
-    }
-}
-
 fn laid_out(work: Work) -> (Chart, Layout) {
-    let chart = Chart::of(&Job {
-        require_user_input: false,
-        permissions: None,
-        approve_files: Vec::new(),
-        work,
-    });
+    let chart = Chart::of(&job(work));
     let layout = lay_out(&chart);
     (chart, layout)
-}
-
-fn any_work() -> impl Strategy<Value = Work> {
-    let leaf = "[a-z]{1,40}".prop_map(|name| task(&name));
-    leaf.prop_recursive(5, 40, 4, |inner| {
-        let condition = prop::option::of((any::<bool>(), inner.clone()));
-        let branch = prop::option::of(inner.clone());
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 1..5).prop_map(seq),
-            prop::collection::vec(inner.clone(), 1..5).prop_map(par),
-            (condition.clone(), inner.clone(), condition)
-                .prop_map(|(pre, body, post)| repeat(pre, body, post)),
-            (inner, branch.clone(), branch).prop_map(|(c, t, f)| alt(c, t, f)),
-        ]
-    })
 }
 
 /// Whether a line has more of a node than a point of its border.
@@ -128,7 +84,9 @@ fn problems(layout: &Layout) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn every_layout_is_clean(work in any_work()) {
+    fn every_layout_is_clean(
+        work in any_work("[a-z]{1,40}".prop_map(|name| task(&name)), 40, 4)
+    ) {
         let (chart, layout) = laid_out(work);
         prop_assert_eq!(layout.nodes.len(), chart.nodes.len());
         let arrows = chart.nodes.iter().map(|node| node.arrows.len()).sum::<usize>();
@@ -215,7 +173,7 @@ fn true_is_on_the_left_and_a_missing_branch_is_passed() {
 #[test]
 fn large_jobs_are_laid_out_cleanly() {
     let chains = (0..20).map(|_| {
-        let tasks = seq((0..24).map(|_| task("a-task")).collect());
+        let tasks = seq((0..24).map(|_| task("a-task")));
         repeat(None, alt(task("if"), Some(tasks), None), Some((true, task("again"))))
     });
     let chains: Vec<Work> = chains.collect();

@@ -10,6 +10,8 @@ mod prompt;
 mod read;
 #[cfg(feature = "schema")]
 mod schema;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod variables;
 
 use indexmap::IndexMap;

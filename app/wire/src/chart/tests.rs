@@ -4,74 +4,16 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::entry::Model;
-
-/// A task called `name`; works are numbered by [`numbered`].
-fn task(name: &str) -> Work {
-    Work::Ref { task_id: name.to_owned(), work_id_in_job: 0, model_override: None }
-}
+use crate::entry::testing::{alt, any_work, job, number, par, repeat, seq, task};
 
 fn task_by(name: &str, model: Model) -> Work {
     Work::Ref { task_id: name.to_owned(), work_id_in_job: 0, model_override: Some(model) }
 }
 
-fn seq(works: Vec<Work>) -> Work {
-    Work::Seq { works }
-}
-
-fn par(works: Vec<Work>) -> Work {
-    Work::Par { works }
-}
-
-fn repeat(pre: Option<(bool, Work)>, body: Work, post: Option<(bool, Work)>) -> Work {
-    let boxed = |condition: Option<(bool, Work)>| condition.map(|(b, work)| (b, Box::new(work)));
-    Work::Loop { pre_condition: boxed(pre), body: Box::new(body), post_condition: boxed(post) }
-}
-
-fn alt(condition: Work, true_work: Option<Work>, false_work: Option<Work>) -> Work {
-    Work::Alt {
-        condition: Box::new(condition),
-        true_work: true_work.map(Box::new),
-        false_work: false_work.map(Box::new),
-    }
-}
-
-/// Numbers the tasks as a check of the entry would.
-fn number(work: &mut Work, next: &mut u32) {
-    match work {
-        Work::Ref { work_id_in_job, .. } => {
-            *work_id_in_job = *next;
-            *next += 1;
-        }
-        Work::Seq { works } | Work::Par { works } => {
-            for work in works {
-                number(work, next);
-            }
-        }
-        Work::Loop { pre_condition, body, post_condition } => {
-            let conditions = [pre_condition, post_condition].into_iter().flatten();
-            conditions.for_each(|(_, work)| number(work, next));
-            number(body, next);
-        }
-        Work::Alt { condition, true_work, false_work } => {
-            number(condition, next);
-            let branches = [true_work, false_work].into_iter().flatten();
-            branches.for_each(|work| number(work, next));
-        }
-    }
-}
-
 fn chart_of(mut work: Work) -> (Chart, u32) {
     let mut count = 0;
     number(&mut work, &mut count);
-    (
-        Chart::of(&Job {
-            require_user_input: false,
-            permissions: None,
-            approve_files: Vec::new(),
-            work,
-        }),
-        count,
-    )
+    (Chart::of(&job(work)), count)
 }
 
 /// A node as a line: its id, its hint, its label, its ways out.
@@ -284,24 +226,11 @@ fn every_hint_is_read_as_it_is_written_and_nothing_else() {
     }
 }
 
-fn any_work() -> impl Strategy<Value = Work> {
-    let leaf = "[a-z]{1,8}".prop_map(|name| task(&name));
-    leaf.prop_recursive(5, 48, 4, |inner| {
-        let condition = prop::option::of((any::<bool>(), inner.clone()));
-        let branch = prop::option::of(inner.clone());
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 1..5).prop_map(seq),
-            prop::collection::vec(inner.clone(), 1..5).prop_map(par),
-            (condition.clone(), inner.clone(), condition)
-                .prop_map(|(pre, body, post)| repeat(pre, body, post)),
-            (inner, branch.clone(), branch).prop_map(|(c, t, f)| alt(c, t, f)),
-        ]
-    })
-}
-
 proptest! {
     #[test]
-    fn every_chart_is_sound(work in any_work()) {
+    fn every_chart_is_sound(
+        work in any_work("[a-z]{1,8}".prop_map(|name| task(&name)), 48, 4)
+    ) {
         let (chart, count) = chart_of(work);
         let mut works = HashSet::new();
         let mut reached = vec![false; chart.nodes.len()];

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{complete, valid};
+use crate::entry::testing::json::{par, seq};
 use crate::entry::{Entry, Model, NamedModel, Work};
 
 /// `a` for a task, `S(a b)`, `P(a b)`, `L(pre? body post?)` and `A(condition true? false?)`.
@@ -31,14 +32,6 @@ fn task() -> Value {
     json!({ "kind": "Ref", "taskId": "quick", "workIdInJob": 9 })
 }
 
-fn seq(works: &[Value]) -> Value {
-    json!({ "kind": "Seq", "works": works })
-}
-
-fn par(works: &[Value]) -> Value {
-    json!({ "kind": "Par", "works": works })
-}
-
 fn with_work(work: Value) -> Entry {
     let mut entry = complete();
     entry["jobs"]["one"]["work"] = work;
@@ -47,15 +40,15 @@ fn with_work(work: Value) -> Entry {
 
 #[test]
 fn works_are_flattened_at_any_depth_and_then_numbered() {
-    let pair = || seq(&[task(), task()]);
+    let pair = || seq([task(), task()]);
     for (work, expected) in [
         (task(), "0"),
-        (seq(&[task()]), "S(0)"),
-        (seq(&[seq(&[seq(&[task()])])]), "S(0)"),
-        (seq(&[task(), seq(&[task(), pair()]), task()]), "S(0 1 2 3 4)"),
-        (par(&[par(&[task(), par(&[task()])]), task()]), "P(0 1 2)"),
-        (seq(&[par(&[seq(&[task()]), par(&[task()])]), task()]), "S(P(S(0) 1) 2)"),
-        (par(&[pair(), pair()]), "P(S(0 1) S(2 3))"),
+        (seq([task()]), "S(0)"),
+        (seq([seq([seq([task()])])]), "S(0)"),
+        (seq([task(), seq([task(), pair()]), task()]), "S(0 1 2 3 4)"),
+        (par([par([task(), par([task()])]), task()]), "P(0 1 2)"),
+        (seq([par([seq([task()]), par([task()])]), task()]), "S(P(S(0) 1) 2)"),
+        (par([pair(), pair()]), "P(S(0 1) S(2 3))"),
         (
             json!({ "kind": "Loop", "preCondition": [true, task()], "body": pair(), "postCondition": [false, pair()] }),
             "L(true=0 S(3 4) false=S(1 2))",
@@ -64,9 +57,9 @@ fn works_are_flattened_at_any_depth_and_then_numbered() {
             json!({ "kind": "Loop", "body": task(), "postCondition": [true, task()] }),
             "L(- 1 true=0)",
         ),
-        (json!({ "kind": "Loop", "body": seq(&[pair()]) }), "L(- S(0 1) -)"),
+        (json!({ "kind": "Loop", "body": seq([pair()]) }), "L(- S(0 1) -)"),
         (
-            json!({ "kind": "Alt", "falseWork": task(), "trueWork": seq(&[pair()]), "condition": pair() }),
+            json!({ "kind": "Alt", "falseWork": task(), "trueWork": seq([pair()]), "condition": pair() }),
             "A(S(0 1) S(2 3) 4)",
         ),
         (json!({ "kind": "Alt", "condition": task(), "falseWork": task() }), "A(0 - 1)"),
@@ -88,7 +81,7 @@ fn a_job_requires_user_input_if_one_of_its_tasks_does() {
     for (work, expected) in [
         (task(), false),
         (ask.clone(), true),
-        (seq(&[task(), par(&[task(), ask.clone()])]), true),
+        (seq([task(), par([task(), ask.clone()])]), true),
         (json!({ "kind": "Alt", "condition": task(), "falseWork": ask.clone() }), true),
         (json!({ "kind": "Loop", "body": task(), "postCondition": [true, ask] }), true),
     ] {

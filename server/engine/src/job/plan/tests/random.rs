@@ -3,57 +3,18 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use wire::entry::testing::{any_work, number};
 
 use super::*;
 
 /// Longer runs are cut off: a loop may well be endless.
 const MOST_RUNS: usize = 120;
 
-fn any_work() -> impl Strategy<Value = Work> {
-    let work = Just(()).prop_map(|()| task(0)).prop_recursive(5, 24, 3, |inner| {
-        let works = || proptest::collection::vec(inner.clone(), 1..4);
-        let condition = || proptest::option::of((any::<bool>(), inner.clone()));
-        let branch = || proptest::option::of(inner.clone());
-        prop_oneof![
-            works().prop_map(seq),
-            works().prop_map(par),
-            (condition(), inner.clone(), condition())
-                .prop_map(|(pre, body, post)| repeat(pre, body, post)),
-            (inner.clone(), branch(), branch())
-                .prop_map(|(condition, yes, no)| alt(condition, yes, no)),
-        ]
-    });
-    work.prop_map(|mut work| {
+fn numbered_work() -> impl Strategy<Value = Work> {
+    any_work(Just(()).prop_map(|()| task(0)), 24, 3).prop_map(|mut work| {
         number(&mut work, &mut 0);
         work
     })
-}
-
-/// Numbers works as an entry's check does.
-fn number(work: &mut Work, next: &mut u32) {
-    match work {
-        Work::Ref { work_id_in_job, .. } => {
-            *work_id_in_job = *next;
-            *next += 1;
-        }
-        Work::Seq { works } | Work::Par { works } => {
-            for work in works {
-                number(work, next);
-            }
-        }
-        Work::Loop { pre_condition, body, post_condition } => {
-            for (_, work) in [pre_condition, post_condition].into_iter().flatten() {
-                number(work, next);
-            }
-            number(body, next);
-        }
-        Work::Alt { condition, true_work, false_work } => {
-            number(condition, next);
-            for work in [true_work, false_work].into_iter().flatten() {
-                number(work, next);
-            }
-        }
-    }
 }
 
 /// One run of a work: its id, and how many runs of it there were before.
@@ -215,7 +176,7 @@ proptest! {
 
     #[test]
     fn a_plan_runs_what_the_rules_say_and_when(
-        work in any_work(), results in any_results(), picks in picks()
+        work in numbered_work(), results in any_results(), picks in picks()
     ) {
         let mut reference =
             Reference { results: &results, runs: BTreeMap::new(), left: MOST_RUNS };
@@ -237,7 +198,7 @@ proptest! {
 
     #[test]
     fn a_plan_can_be_rebuilt_from_any_beginning_of_its_log(
-        work in any_work(), results in any_results(), picks in picks()
+        work in numbered_work(), results in any_results(), picks in picks()
     ) {
         let lived = live(&work, &results, &picks);
         for (count, plan) in lived.plans.iter().enumerate() {
@@ -250,7 +211,7 @@ proptest! {
 
     #[test]
     fn stops_that_cannot_be_are_errors_at_any_moment(
-        work in any_work(), results in any_results(), picks in picks()
+        work in numbered_work(), results in any_results(), picks in picks()
     ) {
         let lived = live(&work, &results, &picks);
         let mut works = 0;
