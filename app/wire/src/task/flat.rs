@@ -154,227 +154,115 @@ impl TryFrom<Flat> for TaskResponse {
     }
 }
 
-impl From<Decision> for Flat {
-    fn from(decision: Decision) -> Self {
-        use Decision as D;
-        let of = |kind| Self { kind: Some(kind), ..Self::default() };
-        match decision {
-            D::SessionStarted { role, model, session_id } => Self {
-                role: Some(role),
-                model: Some(model),
-                session_id: Some(session_id),
-                ..of(Kind::SessionStarted)
-            },
-            D::SessionCrashed { role, model, session_id, tries, error } => Self {
-                role: Some(role),
-                model: Some(model),
-                session_id,
-                tries: Some(tries),
-                error: Some(error),
-                ..of(Kind::SessionCrashed)
-            },
-            D::TurnFailed { role, model, session_id, tries, outcome, error } => Self {
-                role: Some(role),
-                model: Some(model),
-                session_id,
-                tries: Some(tries),
-                outcome: Some(outcome),
-                error: Some(error),
-                ..of(Kind::TurnFailed)
-            },
-            D::Availability { condition, met, argument } => Self {
-                criterion: Some(Criterion::Availability),
-                condition: Some(condition),
-                met: Some(met),
-                argument,
-                ..of(Kind::Availability)
-            },
-            D::Criteria { attempt, unmet } => Self {
-                kind: Some(Kind::Criteria),
-                attempt: Some(attempt),
-                met: Some(unmet.is_none()),
-                ..unmet.map(Self::from).unwrap_or_default()
-            },
-            D::Operation { attempt, retries } => {
-                Self { attempt: Some(attempt), retries: Some(retries), ..of(Kind::Operation) }
-            }
-            D::Interrupted { recovery } => {
-                Self { recovery: Some(recovery), ..of(Kind::Interrupted) }
-            }
-            D::Budget { limit, allowed, used } => Self {
-                limit: Some(limit),
-                allowed: Some(allowed),
-                used: Some(used),
-                ..of(Kind::Budget)
-            },
-            D::UsedUp(what) => Self { kind: Some(Kind::Decision), ..what.into() },
-            D::Succeeded => of(Kind::Succeeded),
-            D::Failed(cause) => Self { kind: Some(Kind::Failed), ..cause.into() },
-            D::Stopped => Self { event: Some(Event::Stopped), ..of(Kind::Misc) },
+/// Declares how an enum is spelt: which field tells its variants apart, and which fields each has.
+///
+/// Fields after a semicolon may be absent. `+` adds a field that only repeats what the variant says.
+/// Variants that do not fit in are arms of the two matches.
+macro_rules! spelling {
+    (
+        $enum:ident by $flat:ident.$tag:ident: $kind:ident {
+            $($variant:ident {
+                $($field:ident),* $(; $($optional:ident),*)?
+            } $(+ $repeated:ident: $value:expr)?,)*
         }
-    }
-}
-
-impl TryFrom<Flat> for Decision {
-    type Error = &'static str;
-
-    fn try_from(flat: Flat) -> Result<Self, &'static str> {
-        let role = flat.role.ok_or("role");
-        Ok(match flat.kind.ok_or("kind")? {
-            Kind::SessionStarted => Self::SessionStarted {
-                role: role?,
-                model: flat.model.ok_or("model")?,
-                session_id: flat.session_id.ok_or("sessionId")?,
-            },
-            Kind::SessionCrashed => Self::SessionCrashed {
-                role: role?,
-                model: flat.model.ok_or("model")?,
-                session_id: flat.session_id,
-                tries: flat.tries.ok_or("tries")?,
-                error: flat.error.ok_or("error")?,
-            },
-            Kind::TurnFailed => Self::TurnFailed {
-                role: role?,
-                model: flat.model.ok_or("model")?,
-                session_id: flat.session_id,
-                tries: flat.tries.ok_or("tries")?,
-                outcome: flat.outcome.ok_or("outcome")?,
-                error: flat.error.ok_or("error")?,
-            },
-            Kind::Availability => Self::Availability {
-                condition: flat.condition.ok_or("condition")?,
-                met: flat.met.ok_or("met")?,
-                argument: flat.argument,
-            },
-            Kind::Criteria => Self::Criteria {
-                attempt: flat.attempt.ok_or("attempt")?,
-                unmet: if flat.met.ok_or("met")? { None } else { Some(flat.try_into()?) },
-            },
-            Kind::Operation => Self::Operation {
-                attempt: flat.attempt.ok_or("attempt")?,
-                retries: flat.retries.ok_or("retries")?,
-            },
-            Kind::Interrupted => Self::Interrupted { recovery: flat.recovery.ok_or("recovery")? },
-            Kind::Budget => Self::Budget {
-                limit: flat.limit.ok_or("limit")?,
-                allowed: flat.allowed.ok_or("allowed")?,
-                used: flat.used.ok_or("used")?,
-            },
-            Kind::Decision => Self::UsedUp(flat.try_into()?),
-            Kind::Succeeded => Self::Succeeded,
-            Kind::Failed => Self::Failed(flat.try_into()?),
-            Kind::Misc => match flat.event.ok_or("event")? {
-                Event::Stopped => Self::Stopped,
-            },
-        })
-    }
-}
-
-impl From<Unmet> for Flat {
-    fn from(unmet: Unmet) -> Self {
-        let flat = Self { criterion: Some(unmet.criterion()), ..Self::default() };
-        match unmet {
-            Unmet::Condition { condition, argument } => {
-                Self { condition: Some(condition), argument, ..flat }
-            }
-            Unmet::ToolExecuted { required, missing } => {
-                Self { required: Some(required), missing: Some(missing), ..flat }
+        $(written { $($written:tt)* })?
+        $(read { $($read:tt)* })?
+    ) => {
+        impl From<$enum> for Flat {
+            fn from(value: $enum) -> Self {
+                match value {
+                    $($enum::$variant { $($field,)* $($($optional,)*)? } => Self {
+                        $tag: Some($kind::$variant),
+                        $($field: Some($field),)*
+                        $($($optional,)*)?
+                        $($repeated: Some($value),)?
+                        ..Self::default()
+                    },)*
+                    $($($written)*)?
+                }
             }
         }
-    }
-}
 
-impl TryFrom<Flat> for Unmet {
-    type Error = &'static str;
+        impl TryFrom<Flat> for $enum {
+            /// What is missing or unknown.
+            type Error = &'static str;
 
-    fn try_from(flat: Flat) -> Result<Self, &'static str> {
-        Ok(match flat.criterion.ok_or("criterion")? {
-            Criterion::Condition => Self::Condition {
-                condition: flat.condition.ok_or("condition")?,
-                argument: flat.argument,
-            },
-            Criterion::ToolExecuted => Self::ToolExecuted {
-                required: flat.required.ok_or("required")?,
-                missing: flat.missing.ok_or("missing")?,
-            },
-            Criterion::Availability => return Err("a criterion of success"),
-        })
-    }
-}
-
-impl From<UsedUp> for Flat {
-    fn from(what: UsedUp) -> Self {
-        let of = |what| Self { used_up: Some(what), ..Self::default() };
-        match what {
-            UsedUp::Tries { role, crashes, failed_turns } => Self {
-                role: Some(role),
-                crashes: Some(crashes),
-                failed_turns: Some(failed_turns),
-                ..of(UsedUpKind::Tries)
-            },
-            UsedUp::Attempt { attempt, setback } => {
-                Self { attempt: Some(attempt), setback: Some(setback), ..of(UsedUpKind::Attempt) }
-            }
-            UsedUp::Retries { retries } => {
-                Self { retries: Some(retries), ..of(UsedUpKind::Retries) }
+            fn try_from($flat: Flat) -> Result<Self, &'static str> {
+                Ok(match $flat.$tag.ok_or(stringify!($tag))? {
+                    $($kind::$variant => Self::$variant {
+                        $($field: $flat.$field.ok_or(stringify!($field))?,)*
+                        $($($optional: $flat.$optional,)*)?
+                    },)*
+                    $($($read)*)?
+                })
             }
         }
+    };
+}
+
+spelling! {
+    Decision by flat.kind: Kind {
+        SessionStarted { role, model, session_id },
+        SessionCrashed { role, model, tries, error; session_id },
+        TurnFailed { role, model, tries, outcome, error; session_id },
+        Availability { condition, met; argument } + criterion: Criterion::Availability,
+        Operation { attempt, retries },
+        Interrupted { recovery },
+        Budget { limit, allowed, used },
+        Succeeded {},
+    }
+    written {
+        Decision::Criteria { attempt, unmet } => Self {
+            kind: Some(Kind::Criteria),
+            attempt: Some(attempt),
+            met: Some(unmet.is_none()),
+            ..unmet.map(Self::from).unwrap_or_default()
+        },
+        Decision::UsedUp(what) => Self { kind: Some(Kind::Decision), ..what.into() },
+        Decision::Failed(cause) => Self { kind: Some(Kind::Failed), ..cause.into() },
+        Decision::Stopped => Self {
+            kind: Some(Kind::Misc),
+            event: Some(Event::Stopped),
+            ..Self::default()
+        },
+    }
+    read {
+        Kind::Criteria => Self::Criteria {
+            attempt: flat.attempt.ok_or("attempt")?,
+            unmet: if flat.met.ok_or("met")? { None } else { Some(flat.try_into()?) },
+        },
+        Kind::Decision => Self::UsedUp(flat.try_into()?),
+        Kind::Failed => Self::Failed(flat.try_into()?),
+        Kind::Misc => match flat.event.ok_or("event")? {
+            Event::Stopped => Self::Stopped,
+        },
     }
 }
 
-impl TryFrom<Flat> for UsedUp {
-    type Error = &'static str;
-
-    fn try_from(flat: Flat) -> Result<Self, &'static str> {
-        Ok(match flat.used_up.ok_or("usedUp")? {
-            UsedUpKind::Tries => Self::Tries {
-                role: flat.role.ok_or("role")?,
-                crashes: flat.crashes.ok_or("crashes")?,
-                failed_turns: flat.failed_turns.ok_or("failedTurns")?,
-            },
-            UsedUpKind::Attempt => Self::Attempt {
-                attempt: flat.attempt.ok_or("attempt")?,
-                setback: flat.setback.ok_or("setback")?,
-            },
-            UsedUpKind::Retries => Self::Retries { retries: flat.retries.ok_or("retries")? },
-        })
+spelling! {
+    Unmet by flat.criterion: Criterion {
+        Condition { condition; argument },
+        ToolExecuted { required, missing },
+    }
+    read {
+        Criterion::Availability => return Err("a criterion of success"),
     }
 }
 
-impl From<FailureCause> for Flat {
-    fn from(cause: FailureCause) -> Self {
-        let of = |cause| Self { cause: Some(cause), ..Self::default() };
-        match cause {
-            FailureCause::NotAvailable => {
-                Self { criterion: Some(Criterion::Availability), ..of(CauseKind::NotAvailable) }
-            }
-            FailureCause::CriteriaNotMet { criterion } => {
-                Self { criterion: Some(criterion), ..of(CauseKind::CriteriaNotMet) }
-            }
-            FailureCause::SessionCrashed { role, error } => {
-                Self { role: Some(role), error: Some(error), ..of(CauseKind::SessionCrashed) }
-            }
-            FailureCause::TurnFailed { role, error } => {
-                Self { role: Some(role), error: Some(error), ..of(CauseKind::TurnFailed) }
-            }
-            FailureCause::Stopped => of(CauseKind::Stopped),
-        }
+spelling! {
+    UsedUp by flat.used_up: UsedUpKind {
+        Tries { role, crashes, failed_turns },
+        Attempt { attempt, setback },
+        Retries { retries },
     }
 }
 
-impl TryFrom<Flat> for FailureCause {
-    type Error = &'static str;
-
-    fn try_from(flat: Flat) -> Result<Self, &'static str> {
-        let (role, error) = (flat.role.ok_or("role"), flat.error.ok_or("error"));
-        Ok(match flat.cause.ok_or("cause")? {
-            CauseKind::NotAvailable => Self::NotAvailable,
-            CauseKind::CriteriaNotMet => {
-                Self::CriteriaNotMet { criterion: flat.criterion.ok_or("criterion")? }
-            }
-            CauseKind::SessionCrashed => Self::SessionCrashed { role: role?, error: error? },
-            CauseKind::TurnFailed => Self::TurnFailed { role: role?, error: error? },
-            CauseKind::Stopped => Self::Stopped,
-        })
+spelling! {
+    FailureCause by flat.cause: CauseKind {
+        NotAvailable {} + criterion: Criterion::Availability,
+        CriteriaNotMet { criterion },
+        SessionCrashed { role, error },
+        TurnFailed { role, error },
+        Stopped {},
     }
 }
