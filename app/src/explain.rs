@@ -76,6 +76,9 @@ fn sentence(name: ErrorName) -> &'static str {
             "The server does not know this way to give permissions."
         }
         ErrorName::InvalidExtensionTrust => "The server does not know this decision on extensions.",
+        ErrorName::StoreUnavailable => {
+            "The server can't keep anything at the moment. Its disk may be full."
+        }
     }
 }
 

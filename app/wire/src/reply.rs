@@ -66,6 +66,8 @@ error_names! {
     InvalidPermissionDecision,
     InvalidPermissionMode,
     InvalidExtensionTrust,
+    /// Nothing can be kept at the moment: the disk is full, or the store fails.
+    StoreUnavailable,
 }
 
 impl fmt::Display for ErrorName {

@@ -10,7 +10,7 @@
 //!   │                                   ▲                                   │
 //!   │                         Places (one a server)                         │
 //!   └─────────────────────── a work has stopped ◄───────────────────────────┘
-//!           └─► Record (status, running list) and LiveLog (poll)
+//!           └─► LiveLog (poll), and its fold (status, running list)
 //! ```
 //!
 //! - A task that *fails* is a result like any other. One that *crashes* fails the job at once.
@@ -26,6 +26,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+use store::journal::StoreError;
 use wire::ErrorName;
 
 use crate::session::StartError;
@@ -47,6 +48,9 @@ pub enum JobError {
     /// As many jobs run as may.
     #[error("too many jobs are running")]
     TooManyJobs,
+    /// It could not be kept, or what was kept could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 impl JobError {
@@ -57,6 +61,7 @@ impl JobError {
             Self::WorkingDirectory(error) => error.name(),
             Self::UserInputRequired => ErrorName::UserInputRequired,
             Self::TooManyJobs => ErrorName::TooManyJobs,
+            Self::Store(_) => ErrorName::StoreUnavailable,
         }
     }
 }

@@ -25,6 +25,7 @@
 mod conversation;
 mod folder;
 mod handle;
+mod kept;
 mod manager;
 mod outlet;
 mod queue;
@@ -38,6 +39,7 @@ use std::path::PathBuf;
 
 use agents::permission::{SessionPermissions, WorkOfJob};
 use serde_json::Value;
+use store::journal::StoreError;
 use wire::{ErrorName, PermissionMode, SessionId, TaskId, Usage};
 
 pub use folder::check_folder;
@@ -75,6 +77,9 @@ pub enum StartError {
     /// The provider failed.
     #[error("the agent did not start: {0}")]
     ModelNotAvailable(String),
+    /// It could not be kept.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 impl StartError {
@@ -86,6 +91,7 @@ impl StartError {
             Self::WorkingDirectoryNotExists(_) => ErrorName::WorkingDirectoryNotExists,
             Self::TooManySessions => ErrorName::TooManySessions,
             Self::ModelNotAvailable(_) => ErrorName::ModelNotAvailable,
+            Self::Store(_) => ErrorName::StoreUnavailable,
         }
     }
 }
@@ -102,6 +108,9 @@ pub enum SessionError {
     /// Nobody asks that, or it was answered before.
     #[error("not waiting for a decision")]
     PermissionNotPending,
+    /// What was asked could not be kept, so it is not done.
+    #[error("nothing can be kept at the moment")]
+    StoreUnavailable,
 }
 
 impl SessionError {
@@ -111,6 +120,7 @@ impl SessionError {
             Self::SessionNotFound => ErrorName::SessionNotFound,
             Self::TooManyQueries => ErrorName::TooManyQueries,
             Self::PermissionNotPending => ErrorName::PermissionNotPending,
+            Self::StoreUnavailable => ErrorName::StoreUnavailable,
         }
     }
 }

@@ -98,11 +98,9 @@ impl Project {
     }
 
     /// Sends a prompt; returns how many there were before it.
-    fn query(&self, id: SessionId, prompt: &str) -> usize {
-        self.sessions
-            .get(id)
-            .and_then(|session| session.query(prompt.to_owned()))
-            .expect("an open session");
+    async fn query(&self, id: SessionId, prompt: &str) -> usize {
+        let session = self.sessions.get(id).expect("an open session");
+        session.query(prompt.to_owned()).await.expect("it takes prompts");
         let mut asked = self.asked.lock();
         let asked = asked.entry(id).or_default();
         *asked += 1;
@@ -111,7 +109,7 @@ impl Project {
 
     /// Sends a prompt and returns what happened until it was dealt with.
     async fn ask(&self, id: SessionId, prompt: &str) -> Vec<SessionResponse> {
-        let number = self.query(id, prompt);
+        let number = self.query(id, prompt).await;
         self.read_turn(id, number).await
     }
 

@@ -1,6 +1,6 @@
 //! Times as the API writes them.
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 
@@ -10,10 +10,13 @@ pub fn iso_8601(time: SystemTime) -> String {
     format!("{:.3}", Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH))
 }
 
+/// The same of a time in microseconds since the Unix epoch.
+pub fn iso_8601_of_micros(micros: u64) -> String {
+    iso_8601(UNIX_EPOCH + Duration::from_micros(micros))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
-
     use super::*;
 
     #[test]

@@ -59,7 +59,13 @@ pub(super) fn body_too_slow() -> Response {
 
 /// The domain said no: an answer like any other, with status 200. The body is the name alone, as
 /// clients compare all of it; details go into a header.
+///
+/// Except that a store which fails is nobody's mistake but the server's.
 pub(super) fn said_no(error: ErrorName, details: Option<&str>) -> Response {
+    if error == ErrorName::StoreUnavailable {
+        let message = details.unwrap_or("nothing can be kept at the moment");
+        return reply(StatusCode::SERVICE_UNAVAILABLE, "StoreUnavailable", message);
+    }
     let mut response = Json(ErrorReply::from(error)).into_response();
     if let Some(details) = details.and_then(message_value) {
         response.headers_mut().insert(MESSAGE_HEADER, details);

@@ -38,7 +38,11 @@ pub(super) async fn start_job(
 
 /// `copilot/job/{id}/status`
 pub(super) async fn job_status(State(state): State<AppState>, Path(id): Path<String>) -> Response {
-    match job_id(&id).and_then(|id| state.jobs.status(id)) {
+    let status = match job_id(&id) {
+        Ok(id) => state.jobs.status(id).await,
+        Err(error) => Err(error),
+    };
+    match status {
         Ok(status) => Json(status).into_response(),
         Err(error) => said_no(&error),
     }
@@ -87,6 +91,7 @@ fn split_first_line(text: &str) -> (&str, &str) {
 fn said_no(error: &JobError) -> Response {
     let message = match error {
         JobError::WorkingDirectory(error) => Some(error.to_string()),
+        JobError::Store(error) => Some(error.to_string()),
         _ => None,
     };
     error::said_no(error.name(), message.as_deref())

@@ -56,7 +56,11 @@ pub(super) async fn query_session(
     Path(id): Path<String>,
     Prompt(prompt): Prompt,
 ) -> Response {
-    done(open_session(&state, &id).and_then(|session| session.query(prompt)))
+    let sent = match open_session(&state, &id) {
+        Ok(session) => session.query(prompt).await,
+        Err(error) => Err(error),
+    };
+    done(sent)
 }
 
 /// `copilot/session/{id}/abort`

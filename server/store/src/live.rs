@@ -40,6 +40,7 @@ mod clock;
 mod delivery;
 mod entry;
 mod history;
+mod keeping;
 mod log;
 mod pace;
 mod registry;
@@ -53,11 +54,13 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use wire::{ErrorName, LiveEntity, LiveToken};
 
+use crate::journal::{Journal, MemoryJournal};
+
 pub use call::{LiveSource, poll_many};
 use clock::Clock;
 pub use delivery::{Delivery, Receipt, Responses, Said};
 pub use entry::{BlockRef, LiveEntry, Part};
-pub use log::LiveLog;
+pub use log::{LiveLog, Note};
 pub use pace::{Pace, PaceSettings};
 pub use registry::LiveRegistry;
 
@@ -151,18 +154,24 @@ impl LiveSettings {
 }
 
 /// What all logs of a server have in common.
-#[derive(Debug)]
 pub struct LiveShared {
     settings: LiveSettings,
+    journal: Arc<dyn Journal>,
     clock: Clock,
     pace: Pace,
     pending_calls: Arc<Semaphore>,
 }
 
 impl LiveShared {
-    /// One for the whole server.
+    /// For a server that keeps nothing.
     pub fn new(settings: LiveSettings) -> Arc<Self> {
+        Self::with_journal(settings, Arc::new(MemoryJournal::default()))
+    }
+
+    /// One for the whole server, with the journal that its logs are kept in.
+    pub fn with_journal(settings: LiveSettings, journal: Arc<dyn Journal>) -> Arc<Self> {
         Arc::new(Self {
+            journal,
             clock: Clock::default(),
             pace: Pace::new(settings.pace.clone()),
             pending_calls: Arc::new(Semaphore::new(settings.max_pending_calls)),
@@ -173,6 +182,11 @@ impl LiveShared {
     /// The times and limits.
     pub fn settings(&self) -> &LiveSettings {
         &self.settings
+    }
+
+    /// Where logs are kept.
+    pub fn journal(&self) -> &Arc<dyn Journal> {
+        &self.journal
     }
 
     /// How many calls wait for an answer, or for their answer to be written.

@@ -9,6 +9,7 @@ use agents::permission::{DefaultMode, ModeLimit, SessionPermissions};
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
+use store::fold::{JobFold, JobNote, refold};
 use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::time::Instant;
 use wire::entry::Entry;
@@ -16,9 +17,9 @@ use wire::{JobId, JobInfo, JobResponse, JobStatusReply, PermissionMode, RunningJ
 
 use super::JobError;
 use super::places::Places;
-use super::record::{Record, Report};
+use super::record::{Record, Report, status_reply};
 use super::run::{EndOfJob, JobRun};
-use crate::running::stop_all;
+use crate::running::{Handle, stop_all};
 use crate::session::check_folder;
 use crate::task::TaskManager;
 
@@ -118,10 +119,17 @@ impl JobManager {
 
         // No await from here on: either all of it happens or nothing.
         let id = JobId::generate();
-        let record = Arc::new(Record::new(id, job_name, self.lifecycle.token()));
+        let handle = Handle::new(self.lifecycle.token());
+        let log = self.live.prepare(id);
+        let record = Arc::new(Record::new(id, log.clone(), handle.clone()));
         self.jobs.lock().add(record.clone(), &self.settings)?;
-        let handle = record.handle.clone();
-        let report = Report { record, log: self.live.open(id) };
+        log.begin(&JobNote::Started {
+            name: job_name.to_owned(),
+            folder: working_directory.to_owned(),
+            input: user_input.clone(),
+        });
+        self.live.add(id, log.clone());
+        let report = Report { record, log };
         let manager = Arc::downgrade(self);
         let end = handle.ending(EndOfJob::new(report, move || finish(&manager, id)));
         let run = JobRun {
@@ -174,15 +182,21 @@ impl JobManager {
         let mut jobs: Vec<(u64, JobInfo)> = {
             let mut jobs = self.jobs.lock();
             jobs.forget(&self.settings);
-            jobs.records.values().map(|listed| (listed.number, listed.record.info())).collect()
+            let listed = jobs.records.values();
+            listed.filter_map(|listed| Some((listed.number, listed.record.info()?))).collect()
         };
         jobs.sort_unstable_by_key(|(number, _)| *number);
         RunningJobs { jobs: jobs.into_iter().map(|(_, info)| info).collect() }
     }
 
-    /// How a job stands, and its works.
-    pub fn status(&self, id: JobId) -> Result<JobStatusReply, JobError> {
-        Ok(self.find(id)?.status())
+    /// How a job stands, and its works, as long as it is kept.
+    pub async fn status(&self, id: JobId) -> Result<JobStatusReply, JobError> {
+        if let Some(status) = self.find(id).ok().and_then(|record| record.status()) {
+            return Ok(status);
+        }
+        let journal = self.live.shared().journal();
+        let fold = refold::<JobResponse, JobFold>(&**journal, id.into()).await?;
+        fold.map(|fold| status_reply(id, &fold)).ok_or(JobError::JobNotFound)
     }
 
     /// Waits for something new for a reader of a job. Cancel safe.

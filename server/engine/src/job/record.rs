@@ -1,111 +1,100 @@
-//! What is remembered of a run of a job, and told to those who ask.
+//! What is told of a run of a job: the fold of its log.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::SystemTime;
 
 use parking_lot::Mutex;
-use platform::clock::iso_8601;
+use platform::clock::{iso_8601, iso_8601_of_micros};
+use store::fold::{JobFold, JobNote};
 use store::live::LiveLog;
-use tokio_util::sync::CancellationToken;
-use wire::{
-    JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, JobTask, TaskId, Usage, WorkStatus,
-};
+use wire::{JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, JobTask, TaskId, Usage};
 
 use crate::running::Handle;
 
-/// A run of a job. Its size is bounded by the job's, however often its loops go round.
+/// A run of a job. Once it has ended, its size is bounded by the job's, however often its loops
+/// went round.
 pub(super) struct Record {
     pub(super) id: JobId,
-    name: String,
-    start_time: String,
-    state: Mutex<State>,
     pub(super) handle: Handle,
+    source: Mutex<Source>,
 }
 
-struct State {
-    status: JobStatus,
-    end_time: Option<String>,
-    /// What all works took.
-    usage: Usage,
-    /// The last run of each work that was started.
-    works: BTreeMap<u32, JobTask>,
+/// Where the fold is.
+enum Source {
+    Log(Arc<LiveLog<JobResponse>>),
+    /// The log is not needed for it any more.
+    Ended(Box<JobFold>),
 }
 
 impl Record {
-    /// A run that begins now.
-    pub(super) fn new(id: JobId, name: &str, stop: CancellationToken) -> Self {
-        Self {
-            id,
-            name: name.to_owned(),
-            start_time: now(),
-            state: Mutex::new(State {
-                status: JobStatus::Running,
-                end_time: None,
-                usage: Usage::default(),
-                works: BTreeMap::new(),
-            }),
-            handle: Handle::new(stop),
+    /// A run that is told by its log.
+    pub(super) fn new(id: JobId, log: Arc<LiveLog<JobResponse>>, handle: Handle) -> Self {
+        Self { id, handle, source: Mutex::new(Source::Log(log)) }
+    }
+
+    fn read<T: Default>(&self, read: impl FnOnce(&JobFold) -> T) -> T {
+        match &*self.source.lock() {
+            Source::Log(log) => log.fold(read).unwrap_or_default(),
+            Source::Ended(fold) => read(fold),
         }
     }
 
     /// A line of the list.
-    pub(super) fn info(&self) -> JobInfo {
-        JobInfo {
-            job_id: self.id,
-            job_name: self.name.clone(),
-            start_time: self.start_time.clone(),
-            status: self.state.lock().status,
-        }
+    pub(super) fn info(&self) -> Option<JobInfo> {
+        self.read(|fold| {
+            Some(JobInfo {
+                job_id: self.id,
+                job_name: fold.name().to_owned(),
+                start_time: iso_8601_of_micros(fold.started_at()),
+                status: fold.status(),
+            })
+        })
     }
 
     /// All that is known.
-    pub(super) fn status(&self) -> JobStatusReply {
-        let state = self.state.lock();
-        JobStatusReply {
-            job_id: self.id,
-            job_name: self.name.clone(),
-            start_time: self.start_time.clone(),
-            end_time: state.end_time.clone(),
-            server_time: now(),
-            status: state.status,
-            usage: state.usage,
-            tasks: state.works.values().cloned().collect(),
-        }
+    pub(super) fn status(&self) -> Option<JobStatusReply> {
+        self.read(|fold| Some(status_reply(self.id, fold)))
+    }
+
+    /// The works that run, by their numbers.
+    fn running_works(&self) -> Vec<u32> {
+        self.read(|fold| {
+            let works = fold.works().iter();
+            works.filter(|(_, work)| work.task_id.is_some()).map(|(id, _)| *id).collect()
+        })
+    }
+
+    /// Lets go of the log.
+    fn freeze(&self) {
+        let fold = Box::new(self.read(JobFold::clone));
+        *self.source.lock() = Source::Ended(fold);
     }
 }
 
-impl State {
-    fn start_work(&mut self, work_id: u32, task_id: TaskId) {
-        let task = JobTask {
-            work_id_in_job: work_id,
-            task_id: Some(task_id),
-            status: WorkStatus::Running,
-            start_time: now(),
-            end_time: None,
-            usage: Usage::default(),
-        };
-        self.works.insert(work_id, task);
-    }
-
-    fn stop_work(&mut self, work_id: u32, succeeded: bool, usage: Usage) {
-        self.usage += usage;
-        // A work that stops was started.
-        if let Some(task) = self.works.get_mut(&work_id) {
-            task.task_id = None;
-            task.status = if succeeded { WorkStatus::Succeeded } else { WorkStatus::Failed };
-            task.end_time = Some(now());
-            task.usage = usage;
-        }
+/// How a job stands, and its works.
+pub(super) fn status_reply(job_id: JobId, fold: &JobFold) -> JobStatusReply {
+    let tasks = fold.works().iter().map(|(work_id, work)| JobTask {
+        work_id_in_job: *work_id,
+        task_id: work.task_id,
+        status: work.status,
+        start_time: iso_8601_of_micros(work.started_at),
+        end_time: work.ended_at.map(iso_8601_of_micros),
+        usage: work.usage,
+    });
+    JobStatusReply {
+        job_id,
+        job_name: fold.name().to_owned(),
+        start_time: iso_8601_of_micros(fold.started_at()),
+        end_time: fold.ended_at().map(iso_8601_of_micros),
+        server_time: iso_8601(SystemTime::now()),
+        status: fold.status(),
+        usage: fold.usage(),
+        tasks: tasks.collect(),
     }
 }
 
-fn now() -> String {
-    iso_8601(SystemTime::now())
-}
-
-/// Tells what happens in a job. The record knows first: whoever reads the log and then asks for the
-/// status finds it there.
+/// Tells what happens in a job. Whoever reads it in the log and then asks for the status finds it
+/// there.
 pub(super) struct Report {
     pub(super) record: Arc<Record>,
     pub(super) log: Arc<LiveLog<JobResponse>>,
@@ -113,12 +102,13 @@ pub(super) struct Report {
 
 impl Report {
     pub(super) fn work_started(&self, work_id: u32, task_id: TaskId) {
-        self.record.state.lock().start_work(work_id, task_id);
         self.log.push(&JobResponse::WorkStarted { work_id, task_id });
     }
 
     pub(super) fn work_stopped(&self, work_id: u32, succeeded: bool, usage: Usage) {
-        self.record.state.lock().stop_work(work_id, succeeded, usage);
+        if !usage.is_empty() {
+            self.log.note(&JobNote::Used { work_id, usage });
+        }
         self.log.push(&JobResponse::WorkStopped { work_id, succeeded });
     }
 
@@ -129,18 +119,8 @@ impl Report {
     /// Nothing can be told any more after this.
     pub(super) fn end(&self, status: JobStatus) {
         // Left over only if a panic passed through.
-        let left: Vec<u32> = {
-            let state = self.record.state.lock();
-            let running = state.works.values().filter(|work| work.task_id.is_some());
-            running.map(|work| work.work_id_in_job).collect()
-        };
-        for work_id in left {
+        for work_id in self.record.running_works() {
             self.work_stopped(work_id, false, Usage::default());
-        }
-        {
-            let mut state = self.record.state.lock();
-            state.status = status;
-            state.end_time = Some(now());
         }
         self.log.push(match status {
             JobStatus::Succeeded => &JobResponse::JobSucceeded,
@@ -148,5 +128,6 @@ impl Report {
             JobStatus::Failed | JobStatus::Running => &JobResponse::JobFailed,
         });
         self.log.close();
+        self.record.freeze();
     }
 }

@@ -221,16 +221,26 @@ impl Conclude for EndOfJob {
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
+    use store::fold::JobNote;
     use store::live::{LiveLog, LiveSettings, LiveShared, ReaderKey};
     use wire::{JobId, JobResponse, TaskId};
 
     use super::*;
     use crate::job::record::Record;
+    use crate::running::Handle;
 
     #[tokio::test(start_paused = true)]
     async fn a_job_that_panics_still_tells_its_end() {
-        let record = Arc::new(Record::new(JobId::generate(), "job", CancellationToken::new()));
-        let log = LiveLog::<JobResponse>::new(LiveShared::new(LiveSettings::default()));
+        let id = JobId::generate();
+        let shared = LiveShared::new(LiveSettings::default());
+        let log = LiveLog::<JobResponse>::prepare(shared, id.into());
+        log.begin(&JobNote::Started {
+            name: "job".to_owned(),
+            folder: String::new(),
+            input: String::new(),
+        });
+        let handle = Handle::new(CancellationToken::new());
+        let record = Arc::new(Record::new(id, log.clone(), handle));
         let report = Report { record: record.clone(), log: log.clone() };
         let finished = Arc::new(AtomicBool::new(false));
         let noted = finished.clone();
@@ -244,7 +254,7 @@ mod tests {
 
         record.handle.ended().await;
         assert!(finished.load(Ordering::Relaxed));
-        let status = record.status();
+        let status = record.status().expect("it is kept");
         assert_eq!(status.status, JobStatus::Failed);
         assert_eq!(status.tasks[0].task_id, None);
         let reader = ReaderKey::Token("t".parse().expect("a token"));

@@ -91,7 +91,7 @@ async fn a_question_names_the_session_task_and_work_that_it_comes_from() {
     for works_before in 0..2 {
         let [asked] = &*harness.questions(1).await else { panic!("one question") };
         let session = harness.sessions.list()[0].id;
-        let status = harness.jobs.status(job).expect("a running job");
+        let status = harness.jobs.status(job).await.expect("a running job");
         let running = &status.tasks[works_before];
         let expected = Owner {
             session,
@@ -120,7 +120,7 @@ async fn a_question_of_a_session_that_a_person_opened_names_only_the_session() {
     harness
         .sessions
         .get(session)
-        .and_then(|session| session.query(CREATE.to_owned()))
+        .and_then(|session| session.enqueue(CREATE.to_owned()))
         .expect("an open session");
     let questions = harness.questions(1).await;
     let owner = Owner { session, task: None, work: None };
@@ -136,7 +136,7 @@ async fn a_question_of_a_job_is_refused_when_jobs_may_not_do_anything_any_more()
     harness.questions(1).await;
     harness.jobs.narrow(PermissionMode::Deny);
     // The second work is refused without a question.
-    while harness.jobs.status(job).expect("a job").end_time.is_none() {
+    while harness.jobs.status(job).await.expect("a job").end_time.is_none() {
         tokio::task::yield_now().await;
     }
     assert_eq!(harness.sessions.questions(), []);

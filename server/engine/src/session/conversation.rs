@@ -83,7 +83,12 @@ impl Conversation {
     async fn run_prompt(&self, prompt: &QueuedPrompt) -> TurnOutcome {
         let stream = &self.end.stream;
         stream.begin(&prompt.text, prompt.author);
-        let result = self.run_turns(prompt).await;
+        // The prompt is kept before the agent sees it.
+        let kept = prompt.abort.run_until_cancelled(stream.durable()).await;
+        let result = match kept {
+            Some(Err(error)) => Err(AgentError::Failed(error.to_string())),
+            Some(Ok(())) | None => self.run_turns(prompt).await,
+        };
         // Some agents ask from elsewhere than their turn. Nobody waits for the answer now.
         self.end.desk.withdraw_all();
         let reason = match result {
@@ -162,6 +167,7 @@ impl Conclude for EndOfSession {
         remove();
         self.desk.close();
         self.stream.finish(if crash.is_some() { CRASHED } else { ABORTED });
+        let crashed = crash.is_some();
         let ended = match crash {
             Some(message) => {
                 self.stream.error(&message);
@@ -170,6 +176,6 @@ impl Conclude for EndOfSession {
             None => TurnEnd::Aborted,
         };
         self.queue.end(&ended);
-        self.stream.close();
+        self.stream.close(crashed);
     }
 }

@@ -1,7 +1,7 @@
 //! One open session, and the list of all.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use agents::permission::PermissionDesk;
@@ -9,9 +9,13 @@ use extensions::SessionExtensions;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
-use wire::{Extensions, PermissionDecision, PermissionId, PermissionMode, SessionId};
+use store::fold::{PromptAuthor, SessionNote};
+use store::live::{LiveLog, LiveRegistry};
+use wire::{
+    Extensions, PermissionDecision, PermissionId, PermissionMode, SessionId, SessionResponse,
+};
 
-use super::queue::{Author, PendingTurn, Queue};
+use super::queue::{PendingTurn, Queue};
 use super::{SessionError, SessionSummary};
 use crate::running::Handle;
 
@@ -20,6 +24,8 @@ pub struct Session {
     pub(super) id: SessionId,
     pub(super) model: String,
     pub(super) working_directory: PathBuf,
+    pub(super) log: Arc<LiveLog<SessionResponse>>,
+    pub(super) live: Arc<LiveRegistry<SessionId, SessionResponse>>,
     pub(super) queue: Arc<Queue>,
     pub(super) desk: PermissionDesk,
     pub(super) extensions: Arc<SessionExtensions>,
@@ -35,15 +41,34 @@ impl Session {
         &self.model
     }
 
-    /// Sends a user's prompt. Its turn comes when those before it are done.
-    pub fn query(&self, prompt: String) -> Result<(), SessionError> {
-        self.queue.add(prompt, Author::User)?;
-        Ok(())
+    /// Where its agent works.
+    pub fn working_directory(&self) -> &Path {
+        &self.working_directory
+    }
+
+    /// Sends a user's prompt, and returns when it is kept. Its turn comes when those before it are
+    /// done.
+    ///
+    /// Cancel safe: the prompt is sent even if nobody waits.
+    pub async fn query(&self, prompt: String) -> Result<(), SessionError> {
+        let unavailable = |_| SessionError::StoreUnavailable;
+        self.live.check_store().map_err(unavailable)?;
+        let turn = self.enqueue(prompt)?;
+        self.live.durable(self.id).await.map_err(|error| {
+            // Whoever is told that it was not taken will send it again.
+            turn.abort();
+            unavailable(error)
+        })
+    }
+
+    /// Sends a user's prompt.
+    pub(crate) fn enqueue(&self, prompt: String) -> Result<PendingTurn, SessionError> {
+        self.queue.add(prompt, PromptAuthor::User)
     }
 
     /// Sends a prompt of the task engine, whose turn can be waited for.
     pub fn send_generated(&self, prompt: String) -> Result<PendingTurn, SessionError> {
-        self.queue.add(prompt, Author::Engine)
+        self.queue.add(prompt, PromptAuthor::Engine)
     }
 
     /// Ends the running turn and keeps the session. Prompts that wait have their turns.
@@ -64,6 +89,12 @@ impl Session {
     /// Deals with tools that ask in another way from now on.
     pub fn set_permissions(&self, mode: PermissionMode) {
         self.desk.set_mode(mode);
+        self.log.note(&SessionNote::Permissions { mode });
+    }
+
+    /// Gives it a title, instead of the first line of its first prompt.
+    pub fn rename(&self, title: String) {
+        self.log.note(&SessionNote::Renamed { title });
     }
 
     /// How its extensions stand.

@@ -13,13 +13,15 @@ use extensions::{
     ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
 };
 use platform::lifecycle::Lifecycle;
+use store::fold::SessionNote;
 use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::sync::Semaphore;
-use wire::{PermissionMode, SessionId, SessionResponse};
+use wire::{PermissionMode, SessionId, SessionResponse, TaskId};
 
 use super::conversation::{Conversation, EndOfSession};
 use super::folder::check_folder;
 use super::handle::{OpenSessions, Session};
+use super::kept::KeptPermissions;
 use super::outlet::Port;
 use super::queue::Queue;
 use super::rights::SessionPolicy;
@@ -118,7 +120,7 @@ impl SessionManager {
 
     /// Starts a session in a folder, or in the default one if none is given.
     ///
-    /// Cancel safe: dropped before it returns, there is no session.
+    /// Cancel safe: dropped before it returns, there may be a session whose id nobody knows.
     pub async fn start(
         &self,
         model_id: &str,
@@ -137,13 +139,15 @@ impl SessionManager {
         options: StartOptions,
     ) -> Result<SessionId, StartError> {
         let StartOptions { permissions, task, work } = options;
+        self.live.check_store()?;
         let found = self.catalog.find(model_id).await;
         let found = found.ok_or_else(|| StartError::ModelIdNotFound(model_id.to_owned()))?;
         let working_directory = self.folder(working_directory).await?;
         let place = Arc::clone(&self.places)
             .try_acquire_owned()
             .map_err(|_| StartError::TooManySessions)?;
-        let log = self.live.prepare();
+        let id = SessionId::generate();
+        let log = self.live.prepare(id);
         let stream = Arc::new(Stream::new(log.clone()));
         let questions = stream.clone();
         let capabilities = found.backend.capabilities();
@@ -154,20 +158,21 @@ impl SessionManager {
             approve_files: permissions.approve_files,
             limit: permissions.limit,
         };
-        let id = SessionId::generate();
         let owner = Owner { session: id, task, work };
         let time_out = self.settings.permission_time_out;
-        let desk = PermissionDesk::new(permissions.mode, time_out, rules, move |event| {
+        let mode = permissions.mode;
+        let desk = PermissionDesk::new(mode, time_out, rules, move |event| {
             questions.permission(event);
         });
+        let permissions: Arc<dyn PermissionHandler> =
+            Arc::new(KeptPermissions { desk: desk.clone(), log: log.clone() });
         let tools = if capabilities.own_tools {
             // A set of its own: the portal may add the tools of extensions.
             ToolSet::with_job_tools()
         } else {
-            self.workspace_tools(&working_directory, &desk).await?
+            self.workspace_tools(&working_directory, permissions.clone()).await?
         };
         let tools = Arc::new(tools.owned_by(owner));
-        let permissions: Arc<dyn PermissionHandler> = Arc::new(desk.clone());
         let reports = stream.clone();
         let agent = found
             .backend
@@ -185,7 +190,9 @@ impl SessionManager {
 
         // No await from here on: either all of it happens or nothing.
         let stop = self.lifecycle.token();
-        let queue = Arc::new(Queue::new(self.settings.max_queries, stop.clone()));
+        log.begin(&started(model_id, &working_directory, mode, task));
+        let queue = Queue::new(log.clone(), self.settings.max_queries, stop.clone());
+        let queue = Arc::new(queue);
         let parts = SessionParts {
             id,
             folder: working_directory.clone(),
@@ -202,6 +209,8 @@ impl SessionManager {
             id,
             model: model_id.to_owned(),
             working_directory,
+            log: log.clone(),
+            live: self.live.clone(),
             queue: queue.clone(),
             desk: desk.clone(),
             extensions: extensions.clone(),
@@ -227,7 +236,18 @@ impl SessionManager {
         self.open.add(session);
         self.lifecycle.spawn(conversation.run());
         tracing::info!(session = %id, model = model_id, "session started");
-        Ok(id)
+        self.keep(id).await
+    }
+
+    /// Waits until a new session is kept. One that can't be is ended: nobody learns its id.
+    async fn keep(&self, id: SessionId) -> Result<SessionId, StartError> {
+        match self.live.durable(id).await {
+            Ok(()) => Ok(id),
+            Err(error) => {
+                let _ = self.begin_stop(id);
+                Err(error.into())
+            }
+        }
     }
 
     /// The folder that was asked for, or the default one.
@@ -262,7 +282,7 @@ impl SessionManager {
     async fn workspace_tools(
         &self,
         folder: &Path,
-        desk: &PermissionDesk,
+        permissions: Arc<dyn PermissionHandler>,
     ) -> Result<ToolSet, StartError> {
         let not_opened = |reason: String| StartError::WorkingDirectoryNotExists(reason);
         let (root, roots) = (folder.to_owned(), self.policy.roots());
@@ -273,7 +293,7 @@ impl SessionManager {
         let opened = opening.await.map_err(|error| not_opened(error.to_string()))?;
         Ok(session_tools(WorkspaceSettings {
             workspace: opened.map_err(|error| not_opened(error.to_string()))?,
-            permissions: Arc::new(desk.clone()),
+            permissions,
             commands: CommandSettings {
                 allowed: self.policy.rights().allow_commands,
                 ..self.settings.commands.clone()
@@ -339,6 +359,22 @@ impl SessionManager {
     /// The logs of open sessions and of those that ended not long ago.
     pub fn live(&self) -> &LiveRegistry<SessionId, SessionResponse> {
         &self.live
+    }
+}
+
+/// How a session was started.
+fn started(
+    model: &str,
+    folder: &Path,
+    permissions: PermissionMode,
+    task: Option<TaskId>,
+) -> SessionNote {
+    SessionNote::Started {
+        model: model.to_owned(),
+        folder: folder.to_string_lossy().into_owned(),
+        permissions,
+        task,
+        continued_from: None,
     }
 }
 

@@ -3,10 +3,12 @@
 use std::sync::{Arc, OnceLock, Weak};
 
 use extensions::{SessionExtensions, SessionPort};
+use store::fold::{PromptAuthor, SessionNote};
+use store::journal::StoreError;
 use store::live::LiveLog;
 use wire::{LogLevel, SessionResponse};
 
-use super::queue::{Author, Queue};
+use super::queue::Queue;
 use super::stream::Stream;
 
 /// The end of a stream.
@@ -36,6 +38,14 @@ impl Outlet {
         }
     }
 
+    pub(super) fn note(&self, note: &SessionNote) {
+        self.log.note(note);
+    }
+
+    pub(super) async fn durable(&self) -> Result<(), StoreError> {
+        self.log.durable().await
+    }
+
     pub(super) fn close(&self) {
         self.log.close();
     }
@@ -49,7 +59,7 @@ pub(super) struct Port {
 
 impl SessionPort for Port {
     fn send(&self, prompt: String) -> Result<(), String> {
-        let sent = self.queue.add(prompt, Author::Extension);
+        let sent = self.queue.add(prompt, PromptAuthor::Extension);
         sent.map(drop).map_err(|error| error.to_string())
     }
 

@@ -1,27 +1,22 @@
 //! The prompts that wait in a session, and the one that is being dealt with.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
+use store::fold::{self, PromptAuthor, SessionNote};
+use store::live::LiveLog;
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
-use wire::Usage;
+use wire::{SessionResponse, Usage};
 
 use super::{SessionError, TurnEnd, TurnOutcome};
-
-/// Who wrote a prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Author {
-    User,
-    Engine,
-    Extension,
-}
 
 /// A prompt on its way to the agent.
 #[derive(Debug)]
 pub(super) struct QueuedPrompt {
     pub(super) text: String,
-    pub(super) author: Author,
+    pub(super) author: PromptAuthor,
     /// Ends this prompt's turn and no other's.
     pub(super) abort: CancellationToken,
     outcome: oneshot::Sender<TurnOutcome>,
@@ -63,9 +58,9 @@ impl PendingTurn {
     }
 }
 
-/// The queue of one session.
-#[derive(Debug)]
+/// The queue of one session. What happens to it is noted: prompts that wait are kept.
 pub(super) struct Queue {
+    log: Arc<LiveLog<SessionResponse>>,
     state: Mutex<QueueState>,
     added: Notify,
     capacity: usize,
@@ -81,11 +76,19 @@ struct QueueState {
 }
 
 impl Queue {
-    pub(super) fn new(capacity: usize, stop: CancellationToken) -> Self {
-        Self { state: Mutex::default(), added: Notify::new(), capacity, stop }
+    pub(super) fn new(
+        log: Arc<LiveLog<SessionResponse>>,
+        capacity: usize,
+        stop: CancellationToken,
+    ) -> Self {
+        Self { log, state: Mutex::default(), added: Notify::new(), capacity, stop }
     }
 
-    pub(super) fn add(&self, text: String, author: Author) -> Result<PendingTurn, SessionError> {
+    pub(super) fn add(
+        &self,
+        text: String,
+        author: PromptAuthor,
+    ) -> Result<PendingTurn, SessionError> {
         let mut state = self.state.lock();
         if state.closed {
             return Err(SessionError::SessionNotFound);
@@ -95,6 +98,9 @@ impl Queue {
         }
         let (sender, outcome) = oneshot::channel();
         let abort = self.stop.child_token();
+        // Under the lock: the notes are in the order of the queue.
+        let prompt = fold::QueuedPrompt { prompt: text.clone(), author };
+        self.log.note(&SessionNote::Queued(prompt));
         state.waiting.push_back(QueuedPrompt {
             text,
             author,
@@ -114,6 +120,7 @@ impl Queue {
                 let mut state = self.state.lock();
                 state.running = None;
                 if let Some(prompt) = state.waiting.pop_front() {
+                    self.log.note(&SessionNote::Taken);
                     state.running = Some(prompt.abort.clone());
                     return prompt;
                 }

@@ -13,13 +13,14 @@ use agents::{AgentEvent, TextKind};
 use extensions::SessionExtensions;
 use parking_lot::Mutex;
 use serde_json::Value;
+use store::fold::{PromptAuthor, SessionNote};
+use store::journal::StoreError;
 use store::live::LiveLog;
 use tokio_util::sync::CancellationToken;
 use wire::{LogLevel, SessionResponse, ToolError, Usage};
 
 use super::CalledTool;
 use super::outlet::Outlet;
-use super::queue::Author;
 
 /// The one way into a session's log.
 pub(super) struct Stream {
@@ -76,7 +77,7 @@ impl Stream {
     }
 
     /// A prompt's turn begins.
-    pub(super) fn begin(&self, prompt: &str, author: Author) {
+    pub(super) fn begin(&self, prompt: &str, author: PromptAuthor) {
         let mut state = self.state.lock();
         state.closed_before = std::mem::take(&mut state.closed);
         state.called.clear();
@@ -87,8 +88,10 @@ impl Stream {
         state.usage = Usage::default();
         let prompt = prompt.to_owned();
         self.log.push(&match author {
-            Author::User => SessionResponse::UserPrompt { prompt },
-            Author::Engine | Author::Extension => SessionResponse::GeneratedUserPrompt { prompt },
+            PromptAuthor::User => SessionResponse::UserPrompt { prompt },
+            PromptAuthor::Engine | PromptAuthor::Extension => {
+                SessionResponse::GeneratedUserPrompt { prompt }
+            }
         });
     }
 
@@ -149,8 +152,14 @@ impl Stream {
         });
     }
 
+    /// Waits until everything that happened so far is kept. Cancel safe.
+    pub(super) async fn durable(&self) -> Result<(), StoreError> {
+        self.log.durable().await
+    }
+
     /// The session has ended.
-    pub(super) fn close(&self) {
+    pub(super) fn close(&self, crashed: bool) {
+        self.log.note(&SessionNote::Closed { crashed });
         self.log.close();
     }
 

@@ -68,7 +68,7 @@ impl Harness {
     }
 
     fn query(&self, id: SessionId, prompt: &str) {
-        let sent = self.sessions.get(id).and_then(|session| session.query(prompt.to_owned()));
+        let sent = self.sessions.get(id).and_then(|session| session.enqueue(prompt.to_owned()));
         sent.expect("the session is open");
     }
 

@@ -7,10 +7,11 @@ use agents::permission::{SessionPermissions, WorkOfJob};
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
+use store::fold::TaskNote;
 use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::sync::oneshot;
 use wire::entry::{DRIVING, Entry, Model};
-use wire::{SessionId, TaskId, TaskResponse, Usage};
+use wire::{JobId, SessionId, TaskId, TaskResponse, Usage};
 
 use super::flow::{self, Mode, Plan};
 use super::run::{EndOfTask, SessionPort, Sessions};
@@ -115,8 +116,16 @@ impl TaskManager {
         if !entry.tasks.contains_key(name) {
             return Err(TaskError::TaskNotFound);
         }
-        let start =
-            Start { id: TaskId::generate(), entry, name: name.to_owned(), task_model, user_input };
+        let folder = borrowed.working_directory().to_string_lossy().into_owned();
+        let start = Start {
+            id: TaskId::generate(),
+            entry,
+            name: name.to_owned(),
+            task_model,
+            folder,
+            job: None,
+            user_input,
+        };
         Ok(self.start(start, Sessions::Borrowed(session)).id)
     }
 
@@ -126,7 +135,15 @@ impl TaskManager {
         let found = entry.tasks.get(&name).ok_or(TaskError::TaskNotFound)?;
         let task_model = entry.resolve_model(found, model_override.as_ref()).to_owned();
         let id = TaskId::generate();
-        let start = Start { id, entry, name, task_model, user_input: task.user_input };
+        let start = Start {
+            id,
+            entry,
+            name,
+            task_model,
+            folder: task.working_directory.clone(),
+            job: work.map(|work| work.job),
+            user_input: task.user_input,
+        };
         let sessions = Sessions::Own {
             working_directory: task.working_directory,
             options: StartOptions { permissions, task: Some(id), work },
@@ -137,7 +154,7 @@ impl TaskManager {
 
     fn start(&self, start: Start, sessions: Sessions) -> RunningTask {
         let id = start.id;
-        let log = self.live.open(id);
+        let log = self.live.open(id, &start.note());
         let (sender, outcome) = oneshot::channel();
         let run = Run {
             borrowing: matches!(sessions, Sessions::Borrowed(_)),
@@ -205,10 +222,21 @@ struct Start {
     entry: Arc<Entry>,
     name: String,
     task_model: String,
+    folder: String,
+    job: Option<JobId>,
     user_input: String,
 }
 
 impl Start {
+    fn note(&self) -> TaskNote {
+        TaskNote::Started {
+            name: self.name.clone(),
+            folder: self.folder.clone(),
+            model: self.task_model.clone(),
+            job: self.job,
+        }
+    }
+
     /// The port comes last, because it must be dropped before the end is told.
     async fn run(self, borrowing: bool, mut end: Ending<EndOfTask>, mut port: SessionPort) {
         let task = &self.entry.tasks[&self.name];

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use store::fold::TaskNote;
 use store::live::LiveLog;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -77,6 +78,9 @@ impl Port for SessionPort {
             outcome = turn.outcome() => outcome,
         };
         *self.usage.lock() += usage;
+        if !usage.is_empty() {
+            self.log.note(&TaskNote::Used { usage });
+        }
         let result = match ended {
             TurnEnd::Idle => Ok(()),
             _ if self.stop.is_cancelled() => Err(Broken::Stopped),
@@ -129,6 +133,9 @@ impl Conclude for EndOfTask {
     fn conclude(&mut self) {
         if let TaskEnd::Crashed(message) = &self.end {
             self.log.push(&TaskResponse::Error { message: message.clone() });
+        }
+        if self.end == TaskEnd::Stopped {
+            self.log.note(&TaskNote::Stopped);
         }
         self.log.push(&match self.end {
             TaskEnd::Succeeded => TaskResponse::TaskSucceeded,

@@ -95,7 +95,7 @@ async fn names_are_unique_among_all_tools() {
 async fn an_aborted_turn_aborts_the_handler() {
     let project = Project::with(&["tools"]);
     let id = project.start().await;
-    project.query(id, "use the waits_to_be_aborted tool");
+    project.query(id, "use the waits_to_be_aborted tool").await;
     until(|| project.path("waiting").exists()).await;
     project.sessions.get(id).expect("an open session").abort();
     until(|| project.path("aborted").exists()).await;
@@ -160,7 +160,7 @@ async fn ask_and_decide(
     prompt: &str,
     decision: PermissionDecision,
 ) -> (PendingPermission, Vec<SessionResponse>) {
-    let number = project.query(id, prompt);
+    let number = project.query(id, prompt).await;
     let questions = |seen: &[SessionResponse]| -> Vec<PendingPermission> {
         let questions = seen.iter().filter_map(|response| match response {
             SessionResponse::PermissionRequest(question) => Some(question.clone()),

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use wire::{JobResponse, SessionResponse, TaskResponse};
 
+use crate::fold::{Fold, JobFold, SessionFold, TaskFold};
+
 /// Names a block within one log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRef<'a> {
@@ -29,7 +31,13 @@ pub enum Part<'a> {
 }
 
 /// Something that a log can carry.
-pub trait LiveEntry: Serialize + Send + 'static {
+pub trait LiveEntry: Serialize + Send + Sized + 'static {
+    /// What a stream of these comes to.
+    type Fold: Fold<Self>;
+
+    /// Whether people search for it.
+    fn is_searchable(&self) -> bool;
+
     /// How it takes part in a block.
     fn part(&self) -> Part<'_> {
         Part::Alone
@@ -37,23 +45,44 @@ pub trait LiveEntry: Serialize + Send + 'static {
 
     /// A delta of a block: several merged, or the unread end of one. `None` only where no entry
     /// is ever a delta.
-    fn delta(_block: BlockRef<'_>, _text: String) -> Option<Self>
-    where
-        Self: Sized,
-    {
+    fn delta(_block: BlockRef<'_>, _text: String) -> Option<Self> {
         None
     }
 }
 
-impl LiveEntry for TaskResponse {}
+impl LiveEntry for TaskResponse {
+    type Fold = TaskFold;
 
-impl LiveEntry for JobResponse {}
+    fn is_searchable(&self) -> bool {
+        matches!(self, Self::TaskDecision { .. })
+    }
+}
+
+impl LiveEntry for JobResponse {
+    type Fold = JobFold;
+
+    fn is_searchable(&self) -> bool {
+        false
+    }
+}
 
 const REASONING: &str = "reasoning";
 const MESSAGE: &str = "message";
 const TOOL: &str = "tool";
 
 impl LiveEntry for SessionResponse {
+    type Fold = SessionFold;
+
+    fn is_searchable(&self) -> bool {
+        matches!(
+            self,
+            Self::UserPrompt { .. }
+                | Self::GeneratedUserPrompt { .. }
+                | Self::EndMessage { .. }
+                | Self::Error { .. }
+        )
+    }
+
     fn part(&self) -> Part<'_> {
         let block = |kind, id| BlockRef { kind, id };
         match self {

@@ -1,5 +1,6 @@
 //! What happened, in order, and how far a reader has come. No clock, no waiting, no readers.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
@@ -19,6 +20,19 @@ pub(super) struct History {
     /// Blocks whose text is in no other entry.
     kept: Vec<Arc<Block>>,
     blocks: u32,
+    /// How many facts there are: entries that are stored and numbered, which deltas are not.
+    facts: u64,
+    /// Where the facts stand that are not durable yet. Readers do not get past the first of them.
+    waiting: VecDeque<usize>,
+}
+
+/// What an entry adds to the stored facts.
+#[derive(Debug, Default)]
+pub(super) struct Staged {
+    /// None for a delta, two where a block's text has to be stored beside its end.
+    pub(super) facts: Vec<Timed<Arc<str>>>,
+    /// The block that was closed, by the number of the fact that opened it.
+    pub(super) closed_block: Option<u64>,
 }
 
 /// Something, and when it happened, by the [`Clock`](super::clock::Clock).
@@ -33,6 +47,8 @@ enum Item {
     Entry(Arc<str>),
     /// The end of a block, which readers in the middle of it have to notice.
     End(Arc<str>, BlockNumber),
+    /// The text of a block, stored as one fact. Readers have it from the runs.
+    Stored,
     Run(Run),
 }
 
@@ -51,6 +67,8 @@ type BlockNumber = u32;
 #[derive(Debug)]
 pub(super) struct Block {
     number: BlockNumber,
+    /// Number of the fact that opened it.
+    start: u64,
     kind: &'static str,
     id: Box<str>,
     // Locked for moments only: by who pushes, and by who renders a part of it.
@@ -67,6 +85,10 @@ struct BlockText {
 impl Block {
     pub(super) fn name(&self) -> BlockRef<'_> {
         BlockRef { kind: self.kind, id: &self.id }
+    }
+
+    fn has_text(&self) -> bool {
+        !self.text.lock().text.is_empty()
     }
 
     /// A part of the text, which only ever grows.
@@ -135,22 +157,26 @@ impl Room {
 }
 
 impl History {
+    /// Adds an entry. What it adds to the facts is not shown to readers before it is
+    /// [settled](Self::settle).
     pub(super) fn push<E: LiveEntry>(
         &mut self,
         entry: &E,
         at: u64,
-        json: impl FnOnce(&E) -> Arc<str>,
-    ) {
+        json: impl Fn(&E) -> Arc<str>,
+    ) -> Staged {
+        let mut staged = Staged::default();
         match entry.part() {
             Part::Start(name) if self.find_open(name).is_none() => {
+                self.add(at, json(entry), Item::Entry, &mut staged);
                 self.blocks += 1;
                 self.open.push(Arc::new(Block {
                     number: self.blocks,
+                    start: self.facts,
                     kind: name.kind,
                     id: name.id.into(),
                     text: Mutex::default(),
                 }));
-                self.add(at, Item::Entry(json(entry)));
             }
             Part::Delta(name, text) if let Some(index) = self.find_open(name) => {
                 self.append(index, at, text);
@@ -158,21 +184,52 @@ impl History {
             Part::Complete(name) if let Some(index) = self.find_open(name) => {
                 let block = self.open.remove(index);
                 block.text.lock().repeated = true;
-                self.add(at, Item::End(json(entry), block.number));
+                staged.closed_block = Some(block.start);
+                self.add(at, json(entry), |json| Item::End(json, block.number), &mut staged);
             }
             Part::End(name) if let Some(index) = self.find_open(name) => {
                 let block = self.open.remove(index);
-                self.add(at, Item::End(json(entry), block.number));
+                staged.closed_block = Some(block.start);
+                let text = block.text.lock().text.clone();
+                if let Some(whole) = E::delta(name, text).filter(|_| block.has_text()) {
+                    self.add(at, json(&whole), |_| Item::Stored, &mut staged);
+                }
+                self.add(at, json(entry), |json| Item::End(json, block.number), &mut staged);
                 block.text.lock().text.shrink_to_fit();
                 self.kept.push(block);
             }
             // What belongs to no open block is kept as it is rather than lost.
-            _ => self.add(at, Item::Entry(json(entry))),
+            _ => self.add(at, json(entry), Item::Entry, &mut staged),
         }
+        staged
     }
 
-    fn add(&mut self, at: u64, what: Item) {
-        self.items.push(Timed { at, what });
+    fn add(
+        &mut self,
+        at: u64,
+        json: Arc<str>,
+        item: impl FnOnce(Arc<str>) -> Item,
+        staged: &mut Staged,
+    ) {
+        self.facts += 1;
+        self.waiting.push_back(self.items.len());
+        self.items.push(Timed { at, what: item(json.clone()) });
+        staged.facts.push(Timed { at, what: json });
+    }
+
+    /// The next facts are durable: readers may see them.
+    pub(super) fn settle(&mut self, facts: usize) {
+        self.waiting.drain(..facts.min(self.waiting.len()));
+    }
+
+    /// Whether everything that was added is durable.
+    pub(super) fn is_settled(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// How many items readers may see.
+    fn visible(&self) -> usize {
+        self.waiting.front().copied().unwrap_or(self.items.len())
     }
 
     fn find_open(&self, name: BlockRef<'_>) -> Option<usize> {
@@ -203,12 +260,17 @@ impl History {
     pub(super) fn read(&self, from: &Position, room: &mut Room) -> (Vec<Timed<Piece>>, Position) {
         let mut pieces = Vec::new();
         let mut next = from.clone();
-        while let Some(Timed { at, what }) = self.items.get(next.item)
+        let visible = &self.items[..self.visible()];
+        while let Some(Timed { at, what }) = visible.get(next.item)
             && room.is_left()
         {
             let timed = |piece| Timed { at: *at, what: piece };
             match what {
                 Item::Entry(json) => pieces.push(timed(Piece::Entry(json.clone()))),
+                Item::Stored => {
+                    next.item += 1;
+                    continue;
+                }
                 Item::End(json, number) => {
                     pieces.push(timed(Piece::Entry(json.clone())));
                     next.inside.retain(|block| block.number != *number);
@@ -243,8 +305,8 @@ impl History {
 
     /// True if [`read`](Self::read) would find anything. Costs the same however much that is.
     pub(super) fn has_more(&self, from: &Position) -> bool {
-        match self.items.get(from.item..) {
-            None | Some([]) => false,
+        match self.items[..self.visible()].get(from.item..) {
+            None | Some([] | [Timed { what: Item::Stored, .. }]) => false,
             Some([Timed { what: Item::Run(run), .. }]) => run.to > run.from.max(from.offset),
             // Text that is worth nothing any more is followed by the end of its block.
             Some(_) => true,

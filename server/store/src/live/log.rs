@@ -1,8 +1,10 @@
 //! One entity's responses and their readers.
+//!
+//! A log of an entity that is kept shows a fact once it is durable; what belongs to no entity is
+//! shown at once.
 
 use std::collections::HashMap;
-use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -13,27 +15,34 @@ use super::call::{self, Begun, LiveSource, Source};
 use super::delivery::{Delivery, Progress, Settle};
 use super::entry::LiveEntry;
 use super::history::{History, Piece, Position, Room, Timed};
+use super::keeping::{Keeping, Submission};
 use super::pace::PaceMark;
 use super::{LiveShared, PollError, ReaderKey};
+use crate::fold::Fold;
+use crate::journal::{Entity, StoreError};
 
 /// The responses of one entity, from the first one, and the positions of its readers.
-pub struct LiveLog<E> {
+pub struct LiveLog<E: LiveEntry> {
+    this: Weak<Self>,
     shared: Arc<LiveShared>,
-    state: Mutex<State>,
-    /// Something was pushed, or the log was closed.
+    state: Mutex<State<E>>,
+    /// Something was pushed or became durable, or the log was closed.
     changed: Notify,
     /// An answer was committed or lost. Apart from `changed`, or every settled answer would wake
     /// all other readers.
     settled: Notify,
-    entries: PhantomData<fn(E)>,
 }
 
-#[derive(Default)]
-struct State {
+struct State<E: LiveEntry> {
     history: History,
+    /// `None` if nothing is kept.
+    keeping: Option<Keeping<E>>,
     readers: HashMap<ReaderKey, Reader>,
     ended: Option<Instant>,
 }
+
+/// What the portal notes beside the entries `E` of a log.
+pub type Note<E> = <<E as LiveEntry>::Fold as Fold<E>>::Note;
 
 struct Reader {
     position: Position,
@@ -53,15 +62,38 @@ enum Call {
 }
 
 impl<E: LiveEntry> LiveLog<E> {
-    /// An empty log.
+    /// An empty log that is not kept.
     pub fn new(shared: Arc<LiveShared>) -> Arc<Self> {
-        Arc::new(Self {
+        Self::with(shared, None)
+    }
+
+    /// The empty log of an entity that may yet fail to start. Nothing of it is kept, or shown,
+    /// before it [begins](Self::begin).
+    pub fn prepare(shared: Arc<LiveShared>, entity: Entity) -> Arc<Self> {
+        Self::with(shared, Some(Keeping::new(entity)))
+    }
+
+    fn with(shared: Arc<LiveShared>, keeping: Option<Keeping<E>>) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
             shared,
-            state: Mutex::default(),
+            state: Mutex::new(State {
+                history: History::default(),
+                keeping,
+                readers: HashMap::new(),
+                ended: None,
+            }),
             changed: Notify::new(),
             settled: Notify::new(),
-            entries: PhantomData,
         })
+    }
+
+    /// The entity is there: keeps this note of how it was started, and whatever happened already.
+    pub fn begin(&self, started: &Note<E>) {
+        if let Some(keeping) = &mut self.state.lock().keeping {
+            keeping.begin();
+        }
+        self.note(started);
     }
 
     /// Adds an entry. False if the log is closed: then nothing is added.
@@ -69,15 +101,92 @@ impl<E: LiveEntry> LiveLog<E> {
     /// Costs the same whatever is in the log and however many readers it has; those with a call
     /// pending are woken.
     pub fn push(&self, entry: &E) -> bool {
-        {
+        let waits = {
             let mut state = self.state.lock();
             if state.ended.is_some() {
                 return false;
             }
-            state.history.push(entry, self.shared.clock.next(), to_json);
+            let State { history, keeping, .. } = &mut *state;
+            let at = self.shared.clock.next();
+            let staged = history.push(entry, at, to_json);
+            let is_delta = staged.facts.is_empty();
+            let waits = keeping.as_mut().is_some_and(|keeping| keeping.stage(at, entry, staged));
+            if !waits && !is_delta {
+                history.settle(usize::MAX);
+            }
+            waits
+        };
+        if waits {
+            self.submit();
+        } else {
+            self.changed.notify_waiters();
+        }
+        true
+    }
+
+    /// Keeps a note, which no reader sees. Possible after the end, too.
+    pub fn note(&self, note: &Note<E>) {
+        {
+            let mut state = self.state.lock();
+            let Some(keeping) = &mut state.keeping else { return };
+            keeping.note(self.shared.clock.next(), note);
+        }
+        self.submit();
+    }
+
+    /// Hands what is staged to the journal, one after the other. Never under the lock: the journal
+    /// may settle it at once.
+    fn submit(&self) {
+        let mut is_submitting = false;
+        loop {
+            let submission =
+                self.state.lock().keeping.as_mut().and_then(|keeping| keeping.take(is_submitting));
+            let Some(Submission { append, facts, staged }) = submission else { return };
+            is_submitting = true;
+            let log = self.this.clone();
+            let settled = move |result| {
+                if let Some(log) = log.upgrade() {
+                    log.settle_facts(facts, staged, result);
+                }
+            };
+            self.shared.journal.submit_then(append.into(), Box::new(settled));
+        }
+    }
+
+    fn settle_facts(&self, facts: usize, staged: u64, result: Result<(), StoreError>) {
+        {
+            let mut state = self.state.lock();
+            let State { history, keeping, .. } = &mut *state;
+            let is_lost = keeping.as_mut().is_some_and(|keeping| keeping.settle(staged, result));
+            history.settle(if is_lost { usize::MAX } else { facts });
         }
         self.changed.notify_waiters();
-        true
+    }
+
+    /// Waits until everything that was pushed and noted so far is durable. Cancel safe.
+    pub async fn durable(&self) -> Result<(), StoreError> {
+        let mut changed = std::pin::pin!(self.changed.notified());
+        let Some(target) = self.state.lock().keeping.as_ref().map(Keeping::staged) else {
+            return Ok(());
+        };
+        loop {
+            // Registered before the look, or what settles in between is missed.
+            changed.as_mut().enable();
+            let is_durable = match &self.state.lock().keeping {
+                Some(keeping) => keeping.is_durable(target)?,
+                None => true,
+            };
+            if is_durable {
+                return Ok(());
+            }
+            changed.as_mut().await;
+            changed.set(self.changed.notified());
+        }
+    }
+
+    /// What the log comes to so far; `None` if it is not kept.
+    pub fn fold<T>(&self, read: impl FnOnce(&E::Fold) -> T) -> Option<T> {
+        self.state.lock().keeping.as_ref().map(|keeping| read(keeping.fold()))
     }
 
     /// Nothing more will happen. Readers drain what is left, then are told so.
@@ -194,14 +303,15 @@ impl<E: LiveEntry> Source for LiveLog<E> {
 
     fn take(&self, key: &ReaderKey, room: &mut Room) -> Option<(Vec<Timed<Piece>>, Progress)> {
         let mut state = self.state.lock();
-        let State { history, readers, ended } = &mut *state;
+        let is_over = state.is_over();
+        let State { history, readers, .. } = &mut *state;
         let reader = readers.get_mut(key).expect("a pending reader is kept");
         let (pieces, next) = history.read(&reader.position, room);
         debug_assert_eq!(history.has_more(&reader.position), !pieces.is_empty());
-        let progress = match (pieces.is_empty(), *ended) {
+        let progress = match (pieces.is_empty(), is_over) {
             (false, _) => Progress::Read(next),
-            (true, Some(_)) => Progress::Closed,
-            (true, None) => return None,
+            (true, true) => Progress::Closed,
+            (true, false) => return None,
         };
         let now = Instant::now();
         reader.call = Call::Delivering;
@@ -213,7 +323,7 @@ impl<E: LiveEntry> Source for LiveLog<E> {
     fn has_news(&self, key: &ReaderKey) -> bool {
         let state = self.state.lock();
         let reader = state.readers.get(key).expect("a pending reader is kept");
-        state.ended.is_some() || state.history.has_more(&reader.position)
+        state.is_over() || state.history.has_more(&reader.position)
     }
 
     fn release(&self, key: &ReaderKey) {
@@ -256,7 +366,14 @@ impl<E: LiveEntry> Settle for LiveLog<E> {
     }
 }
 
-impl State {
+impl<E: LiveEntry> State<E> {
+    /// Whether the entity has ended and all of it is durable.
+    fn is_over(&self) -> bool {
+        self.ended.is_some()
+            && self.history.is_settled()
+            && self.keeping.as_ref().is_none_or(Keeping::is_settled)
+    }
+
     fn count_down_is_over(&self, now: Instant, count_down: Duration) -> bool {
         self.ended.is_some_and(|ended| now >= ended + count_down)
     }

@@ -8,23 +8,27 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use super::{Delivery, LiveEntry, LiveLog, LiveShared, LiveSource, PollError, ReaderKey};
+use super::{Delivery, LiveEntry, LiveLog, LiveShared, LiveSource, Note, PollError, ReaderKey};
+use crate::journal::{Entity, StoreError};
 
 /// Finds logs, and frees those that have ended and that nobody can read any more.
-pub struct LiveRegistry<Id, E> {
+pub struct LiveRegistry<Id, E: LiveEntry> {
     shared: Arc<LiveShared>,
     logs: RwLock<HashMap<Id, Arc<LiveLog<E>>>>,
     on_free: OnFree<Id>,
 }
+
+/// How long a call waits for what it did to become durable. Callers have time-outs of their own.
+const STORE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Is told of what was freed.
 type OnFree<Id> = Box<dyn Fn(&[Id]) + Send + Sync>;
 
 impl<Id, E> LiveRegistry<Id, E>
 where
-    Id: Copy + Eq + Hash + Send + Sync + 'static,
+    Id: Copy + Eq + Hash + Into<Entity> + Send + Sync + 'static,
     E: LiveEntry,
 {
     /// An empty registry, and the one future that sweeps it until shutdown.
@@ -48,17 +52,18 @@ where
         registry
     }
 
-    /// A new log for a new entity.
-    pub fn open(&self, id: Id) -> Arc<LiveLog<E>> {
-        let log = self.prepare();
+    /// A new log for a new entity, which was started as the note says.
+    pub fn open(&self, id: Id, started: &Note<E>) -> Arc<LiveLog<E>> {
+        let log = self.prepare(id);
+        log.begin(started);
         self.add(id, log.clone());
         log
     }
 
     /// A log that nobody can find until it is [added](Self::add): for an entity that may yet fail
     /// to start.
-    pub fn prepare(&self) -> Arc<LiveLog<E>> {
-        LiveLog::new(self.shared.clone())
+    pub fn prepare(&self, id: Id) -> Arc<LiveLog<E>> {
+        LiveLog::prepare(self.shared.clone(), id.into())
     }
 
     /// Makes a prepared log known.
@@ -80,6 +85,29 @@ where
     /// An entity among others, for [`poll_many`](super::poll_many).
     pub fn source(&self, id: Id) -> Option<LiveSource> {
         self.logs.read().get(&id).map(LiveLog::source)
+    }
+
+    /// Refuses what would have to be kept while nothing can be.
+    pub fn check_store(&self) -> Result<(), StoreError> {
+        match self.shared.journal.trouble() {
+            Some(reason) => Err(StoreError::Unavailable(reason)),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until everything that happened to an entity so far is durable, but not for long.
+    /// Cancel safe.
+    pub async fn durable(&self, id: Id) -> Result<(), StoreError> {
+        let Some(log) = self.get(id) else { return Ok(()) };
+        timeout(STORE_PATIENCE, log.durable()).await.unwrap_or_else(|_| {
+            let reason = self.shared.journal.trouble();
+            Err(StoreError::Unavailable(reason.unwrap_or_else(|| "it is too slow".to_owned())))
+        })
+    }
+
+    /// What the logs have in common.
+    pub fn shared(&self) -> &Arc<LiveShared> {
+        &self.shared
     }
 
     /// How many logs are kept.

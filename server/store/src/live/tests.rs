@@ -1,6 +1,7 @@
 //! Every rule of live responses, in virtual time.
 
 mod interleaving;
+mod keeping;
 mod rules;
 mod times;
 
@@ -8,15 +9,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use platform::lifecycle::Lifecycle;
-use wire::{ErrorName, SessionId, SessionResponse};
+use wire::{ErrorName, PermissionMode, SessionId, SessionResponse};
 
 use super::call::Source;
 use super::*;
+use crate::fold::SessionNote;
 
 type Log = Arc<LiveLog<SessionResponse>>;
 
 fn new_log() -> Log {
     LiveLog::new(LiveShared::new(LiveSettings::default()))
+}
+
+fn started() -> Note<SessionResponse> {
+    SessionNote::Started {
+        model: "m".to_owned(),
+        folder: "/src".to_owned(),
+        permissions: PermissionMode::Ask,
+        task: None,
+        continued_from: None,
+    }
 }
 
 fn token(text: &str) -> ReaderKey {

@@ -23,7 +23,7 @@ async fn a_stopped_session_ends_at_once_and_takes_no_more() {
         assert_eq!(begun.elapsed(), Duration::ZERO);
         let gone = SessionError::SessionNotFound;
         assert_eq!(
-            harness.sessions.get(id).and_then(|session| session.query("x".to_owned())),
+            harness.sessions.get(id).and_then(|session| session.enqueue("x".to_owned()).map(drop)),
             Err(gone)
         );
         let sent =
@@ -67,7 +67,8 @@ async fn a_crash_is_told_and_ends_the_session() {
     assert!(matches!(error, SessionResponse::Error { message } if message.contains("crashed")));
     assert_eq!(messages(&seen).len(), 1, "the partial message is closed");
     assert!(!seen.contains(&SessionResponse::Idle));
-    let query = harness.sessions.get(id).and_then(|session| session.query("x".to_owned()));
+    let query =
+        harness.sessions.get(id).and_then(|session| session.enqueue("x".to_owned()).map(drop));
     assert_eq!(query, Err(SessionError::SessionNotFound));
     assert!(!harness.sessions.has_running());
     harness.end().await;

@@ -25,7 +25,7 @@ async fn turn(events: impl IntoIterator<Item = AgentEvent>) -> Vec<SessionRespon
         }
     }
     stream.finish("aborted");
-    stream.close();
+    stream.close(false);
     while let Ok(delivery) = log.poll(reader.clone()).await {
         let entries = delivery.entries().into_iter();
         seen.extend(

@@ -115,8 +115,10 @@ async fn waiting_queries_are_capped() {
     sleep(Duration::from_millis(1)).await;
     harness.query(id, "say one");
     harness.query(id, "say two");
-    let refused =
-        harness.sessions.get(id).and_then(|session| session.query("say three".to_owned()));
+    let refused = harness
+        .sessions
+        .get(id)
+        .and_then(|session| session.enqueue("say three".to_owned()).map(drop));
     assert_eq!(refused, Err(SessionError::TooManyQueries));
     let seen = harness.read_until_idle(id, 3).await;
     assert_eq!(messages(&seen)[1..], ["one", "two"]);

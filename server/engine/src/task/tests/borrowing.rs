@@ -121,7 +121,7 @@ async fn what_others_ask_meanwhile_is_not_taken_for_the_task_s() {
     let id = harness.borrow(session, &task("Wait 1 second.", criteria("Wait 1 second. $no", 0)));
     sleep(Duration::from_millis(500)).await;
     let query = "Use the job_boolean_true tool with the argument \"mine\".".to_owned();
-    harness.sessions.get(session).and_then(|session| session.query(query)).expect("open");
+    harness.sessions.get(session).and_then(|session| session.enqueue(query)).expect("open");
     let seen = harness.read_task(id).await;
     check_order(&seen, &TaskEnd::Failed);
     harness.end().await;

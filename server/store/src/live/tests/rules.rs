@@ -256,9 +256,9 @@ async fn an_ended_log_is_freed_when_nobody_can_read_it() {
     let (read_to_the_end, abandoned, unread) =
         (SessionId::generate(), SessionId::generate(), SessionId::generate());
     let running = SessionId::generate();
-    registry.open(running);
+    registry.open(running, &started());
     for id in [read_to_the_end, abandoned, unread] {
-        let log = registry.open(id);
+        let log = registry.open(id, &started());
         log.push(&prompt("a"));
         if id != unread {
             read(&log, &token("t")).await;

@@ -1,0 +1,222 @@
+//! What is shown, and when, of a log that is kept.
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use wire::{EntityKind, EntityState, ToolResult};
+
+use super::*;
+use crate::fold::{SessionFold, refold};
+use crate::journal::{
+    Batch, Chunk, Cursor, Entity, Fact, HistoryPage, HistoryQuery, Journal, MemoryJournal,
+    OnSettled, Page, Record, StoreError,
+};
+
+/// A journal that writes when it is told to.
+#[derive(Default)]
+struct SlowJournal {
+    kept: MemoryJournal,
+    waiting: Mutex<Vec<(Batch, OnSettled)>>,
+}
+
+impl SlowJournal {
+    fn write_all(&self) {
+        for (batch, settled) in std::mem::take(&mut *self.waiting.lock()) {
+            self.kept.submit_then(batch, settled);
+        }
+    }
+
+    fn refuse_all(&self) {
+        for (_, settled) in std::mem::take(&mut *self.waiting.lock()) {
+            settled(Err(StoreError::Unavailable("on purpose".to_owned())));
+        }
+    }
+}
+
+#[async_trait]
+impl Journal for SlowJournal {
+    fn submit_then(&self, batch: Batch, settled: OnSettled) {
+        self.waiting.lock().push((batch, settled));
+    }
+
+    async fn read(
+        &self,
+        entity: Entity,
+        after: u64,
+        max_facts: usize,
+        max_bytes: usize,
+    ) -> Result<Option<Page>, StoreError> {
+        self.kept.read(entity, after, max_facts, max_bytes).await
+    }
+
+    async fn notes(&self, entity: Entity) -> Result<Vec<Fact>, StoreError> {
+        self.kept.notes(entity).await
+    }
+
+    async fn record(&self, entity: Entity) -> Result<Option<(Record, u64, u64)>, StoreError> {
+        self.kept.record(entity).await
+    }
+
+    async fn chunks(&self, entity: Entity) -> Result<Vec<Chunk>, StoreError> {
+        self.kept.chunks(entity).await
+    }
+
+    async fn cursors(&self, entity: Entity) -> Result<Vec<Cursor>, StoreError> {
+        self.kept.cursors(entity).await
+    }
+
+    async fn open(&self, kind: EntityKind) -> Result<Vec<(Entity, Record)>, StoreError> {
+        self.kept.open(kind).await
+    }
+
+    async fn history(&self, query: HistoryQuery) -> Result<HistoryPage, StoreError> {
+        self.kept.history(query).await
+    }
+
+    async fn delete(&self, entity: Entity) -> Result<(), StoreError> {
+        self.kept.delete(entity).await
+    }
+
+    async fn expire(&self, ended_before: u64) -> Result<u64, StoreError> {
+        self.kept.expire(ended_before).await
+    }
+}
+
+fn slow_log() -> (Arc<SlowJournal>, Entity, Log) {
+    let journal = Arc::<SlowJournal>::default();
+    let shared = LiveShared::with_journal(LiveSettings::default(), journal.clone());
+    let entity = Entity::from(SessionId::generate());
+    let log = LiveLog::prepare(shared, entity);
+    log.begin(&started());
+    (journal, entity, log)
+}
+
+async fn is_durable(log: &Log) -> bool {
+    tokio::time::timeout(Duration::ZERO, log.durable()).await.is_ok()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fact_is_shown_once_it_is_durable() {
+    let (journal, _, log) = slow_log();
+    let reader = token("t");
+    push_all(&log, &[prompt("a"), start("1"), delta("1", "x")]);
+    assert_eq!(poll_error(&log, &reader).await, PollError::Timeout, "nothing is durable");
+    assert!(!is_durable(&log).await);
+    journal.write_all();
+    assert!(is_durable(&log).await);
+    assert_eq!(read(&log, &reader).await, Some(vec![prompt("a"), start("1"), delta("1", "x")]));
+
+    // What is added to a block whose start is shown is shown at once.
+    log.push(&delta("1", "y"));
+    assert_eq!(read(&log, &reader).await, Some(vec![delta("1", "y")]));
+    // Its end is a fact again.
+    log.push(&end("1", "xy"));
+    assert_eq!(poll_error(&log, &reader).await, PollError::Timeout);
+    journal.write_all();
+    assert_eq!(read(&log, &reader).await, Some(vec![end("1", "xy")]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_is_told_once_it_is_durable() {
+    let (journal, _, log) = slow_log();
+    let reader = token("t");
+    journal.write_all();
+    log.note(&SessionNote::Closed { crashed: false });
+    log.close();
+    assert_eq!(poll_error(&log, &reader).await, PollError::Timeout);
+    journal.write_all();
+    assert_eq!(read(&log, &reader).await, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_can_t_be_kept_is_still_shown_but_not_acknowledged() {
+    let (journal, _, log) = slow_log();
+    log.push(&prompt("a"));
+    journal.refuse_all();
+    let refused = log.durable().await;
+    assert_eq!(refused, Err(StoreError::Unavailable("on purpose".to_owned())));
+    log.push(&prompt("b"));
+    assert_eq!(read(&log, &token("t")).await, Some(vec![prompt("a"), prompt("b")]));
+    log.close();
+    assert_eq!(read(&log, &token("t")).await, None, "the end is not held up");
+}
+
+#[tokio::test(start_paused = true)]
+async fn stored_blocks_are_whole_and_have_no_deltas() {
+    let (journal, entity, log) = slow_log();
+    let call = |name: &str| name.to_owned();
+    let tool_end = SessionResponse::EndToolExecution {
+        tool_call_id: call("2"),
+        result: Some(ToolResult { content: "done".to_owned(), detailed_content: None }),
+        error: None,
+    };
+    let output = |delta: &str| SessionResponse::ToolExecution {
+        tool_call_id: call("2"),
+        delta: delta.to_owned(),
+    };
+    let tool_start = SessionResponse::StartToolExecution {
+        tool_call_id: call("2"),
+        parent_tool_call_id: None,
+        tool_name: "t".to_owned(),
+        tool_arguments: String::new(),
+    };
+    push_all(&log, &[start("1"), delta("1", "a"), delta("1", "b"), end("1", "ab")]);
+    push_all(&log, &[tool_start.clone(), output("c"), output("d"), tool_end.clone()]);
+    journal.write_all();
+    let page = journal.read(entity, 0, 99, usize::MAX).await.expect("read").expect("known");
+    let stored = page.facts.iter().map(|(_, fact)| serde_json::from_str(&fact.json).expect("json"));
+    let expected = [start("1"), end("1", "ab"), tool_start.clone(), output("cd"), tool_end.clone()];
+    assert_eq!(stored.collect::<Vec<SessionResponse>>(), expected);
+    assert!(page.facts.iter().map(|(seq, _)| *seq).eq(1..=5));
+    // A late reader gets the same, a stored text not twice.
+    assert_eq!(read(&log, &token("late")).await, Some(expected.to_vec()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_stored_record_is_the_fold_of_what_is_stored() {
+    let (journal, entity, log) = slow_log();
+    log.note(&SessionNote::Renamed { title: "A title".to_owned() });
+    push_all(&log, &[prompt("first"), start("1"), end("1", "x")]);
+    journal.write_all();
+    let (stored, facts, notes) = journal.record(entity).await.expect("read").expect("known");
+    assert_eq!((facts, notes), (3, 2));
+    assert_eq!((&*stored.title, stored.state), ("A title", EntityState::Running));
+    let again = refold::<SessionResponse, SessionFold>(&*journal, entity).await.expect("read");
+    assert_eq!(crate::fold::Fold::record(&again.expect("known")), stored);
+}
+
+#[tokio::test]
+async fn an_entity_that_never_begins_is_not_kept() {
+    let journal = Arc::<SlowJournal>::default();
+    let shared = LiveShared::with_journal(LiveSettings::default(), journal.clone());
+    let log = LiveLog::<SessionResponse>::prepare(shared, SessionId::generate().into());
+    log.push(&prompt("a"));
+    assert!(journal.waiting.lock().is_empty());
+    log.begin(&started());
+    assert_eq!(journal.waiting.lock().len(), 1, "together with what happened before");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_many_threads_push_is_kept_in_the_order_in_which_it_is_shown() {
+    let shared = LiveShared::new(LiveSettings::default());
+    let entity = Entity::from(SessionId::generate());
+    let log: Log = LiveLog::prepare(shared.clone(), entity);
+    log.begin(&started());
+    let pushers = (0..4).map(|pusher| {
+        let log = log.clone();
+        tokio::spawn(async move {
+            for index in 0..500 {
+                log.push(&prompt(&format!("{pusher}-{index}")));
+            }
+        })
+    });
+    for pusher in pushers.collect::<Vec<_>>() {
+        pusher.await.expect("no panic");
+    }
+    log.durable().await.expect("kept");
+    let page = shared.journal().read(entity, 0, 9_999, usize::MAX).await.expect("read");
+    let stored: Vec<_> =
+        page.expect("known").facts.into_iter().map(|(_, fact)| fact.json).collect();
+    let shown = log.poll(token("t")).await.expect("an answer").entries();
+    assert_eq!(shown, stored);
+    assert_eq!(shown.len(), 2_000);
+}
