@@ -76,6 +76,8 @@ fn sentence(name: ErrorName) -> &'static str {
             "The server does not know this way to give permissions."
         }
         ErrorName::InvalidExtensionTrust => "The server does not know this decision on extensions.",
+        ErrorName::StillRunning => "It is still running. Stop it first.",
+        ErrorName::InvalidTitle => "A title is one line with something in it.",
         ErrorName::StoreUnavailable => {
             "The server can't keep anything at the moment. Its disk may be full."
         }

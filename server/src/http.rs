@@ -16,6 +16,7 @@ mod entry_api;
 mod error;
 mod extension_api;
 mod guard;
+mod history_api;
 mod job_api;
 pub mod listener;
 mod live;
@@ -185,6 +186,11 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .govern("/api/copilot/session/{id}/extensions/trust", extension_api::trust_extensions)
         .route("/api/copilot/session/{id}/live", get(session_api::poll_session))
         .route("/api/copilot/session/{id}/live/{token}", get(session_api::poll_session_as))
+        .act("/api/copilot/session/{id}/rename", session_api::rename_session)
+        .act("/api/copilot/session/{id}/delete", session_api::delete_session)
+        .route("/api/copilot/session/{id}/events", get(history_api::session_events))
+        .route("/api/copilot/session/{id}/export.md", get(history_api::export_markdown))
+        .route("/api/copilot/session/{id}/export.json", get(history_api::export_json))
         // The spelling of the earliest clients.
         .act("/api/copilot/session/query/{id}", session_api::query_session)
         .act("/api/copilot/session/stop/{id}", session_api::stop_session)
@@ -192,6 +198,7 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .route("/api/copilot/task", get(task_api::list_tasks))
         .act("/api/copilot/task/start/{name}/session/{id}", task_api::start_task)
         .act("/api/copilot/task/{id}/stop", task_api::stop_task)
+        .route("/api/copilot/task/{id}/events", get(history_api::task_events))
         .route("/api/copilot/task/{id}/live", get(task_api::poll_task))
         .route("/api/copilot/task/{id}/live/{token}", get(task_api::poll_task_as))
         .route("/api/copilot/job", get(job_api::list_jobs))
@@ -199,8 +206,11 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .act("/api/copilot/job/start/{name}", job_api::start_job)
         .route("/api/copilot/job/{id}/status", get(job_api::job_status))
         .act("/api/copilot/job/{id}/stop", job_api::stop_job)
+        .act("/api/copilot/job/{id}/delete", job_api::delete_job)
+        .route("/api/copilot/job/{id}/events", get(history_api::job_events))
         .route("/api/copilot/job/{id}/live", get(job_api::poll_job))
         .route("/api/copilot/job/{id}/live/{token}", get(job_api::poll_job_as))
+        .route("/api/copilot/history", get(history_api::history))
         // By POST only: there may be more ids than an address can hold, and browsers send no body
         // with GET.
         .post("/api/copilot/live/{token}", Deed::Read, live_batch::poll_many)

@@ -89,10 +89,14 @@ async fn calls_to_sessions(met: &mut Met) {
             ("permission/permission-00000000-0000-4000-8000-000000000000", "approve"),
             ("extensions/reload", ""),
             ("extensions/trust", "allow"),
+            ("rename", "title"),
+            ("delete", ""),
         ] {
             met.post(&app, &format!("{id}/{action}"), body, ErrorName::SessionNotFound).await;
         }
-        for action in ["extensions", "live", "live/t", "query", "stop"] {
+        for action in
+            ["extensions", "live", "live/t", "query", "stop", "events", "export.md", "export.json"]
+        {
             met.get(&app, &format!("{id}/{action}"), ErrorName::SessionNotFound).await;
         }
     }
@@ -103,6 +107,8 @@ async fn calls_to_sessions(met: &mut Met) {
         ("permission/nonsense", "perhaps", ErrorName::InvalidPermissionDecision),
         ("permission/nonsense", "deny", ErrorName::PermissionNotPending),
         ("extensions/trust", "perhaps", ErrorName::InvalidExtensionTrust),
+        ("rename", "", ErrorName::InvalidTitle),
+        ("delete", "", ErrorName::StillRunning),
     ] {
         met.post(&app, &session.path(action), body, error).await;
     }

@@ -9,6 +9,7 @@ mod engines;
 mod entries;
 mod exact_answers;
 mod extensions;
+mod history;
 mod job_ends;
 mod job_rules;
 mod jobs;

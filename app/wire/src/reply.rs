@@ -66,6 +66,9 @@ error_names! {
     InvalidPermissionDecision,
     InvalidPermissionMode,
     InvalidExtensionTrust,
+    /// Something still runs that must have ended for this.
+    StillRunning,
+    InvalidTitle,
     /// Nothing can be kept at the moment: the disk is full, or the store fails.
     StoreUnavailable,
 }

@@ -48,6 +48,9 @@ pub enum JobError {
     /// As many jobs run as may.
     #[error("too many jobs are running")]
     TooManyJobs,
+    /// It must have ended for this.
+    #[error("the job is still running")]
+    StillRunning,
     /// It could not be kept, or what was kept could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -61,6 +64,7 @@ impl JobError {
             Self::WorkingDirectory(error) => error.name(),
             Self::UserInputRequired => ErrorName::UserInputRequired,
             Self::TooManyJobs => ErrorName::TooManyJobs,
+            Self::StillRunning => ErrorName::StillRunning,
             Self::Store(_) => ErrorName::StoreUnavailable,
         }
     }

@@ -108,9 +108,18 @@ pub enum SessionError {
     /// Nobody asks that, or it was answered before.
     #[error("not waiting for a decision")]
     PermissionNotPending,
+    /// It must have ended for this.
+    #[error("the session is still open")]
+    StillRunning,
     /// What was asked could not be kept, so it is not done.
     #[error("nothing can be kept at the moment")]
     StoreUnavailable,
+}
+
+impl From<StoreError> for SessionError {
+    fn from(_: StoreError) -> Self {
+        Self::StoreUnavailable
+    }
 }
 
 impl SessionError {
@@ -120,6 +129,7 @@ impl SessionError {
             Self::SessionNotFound => ErrorName::SessionNotFound,
             Self::TooManyQueries => ErrorName::TooManyQueries,
             Self::PermissionNotPending => ErrorName::PermissionNotPending,
+            Self::StillRunning => ErrorName::StillRunning,
             Self::StoreUnavailable => ErrorName::StoreUnavailable,
         }
     }

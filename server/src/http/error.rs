@@ -7,6 +7,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::bridge::BridgeError;
+use store::journal::StoreError;
 use wire::server::Refusal as RefusalReply;
 use wire::{ErrorName, ErrorReply, MESSAGE_HEADER};
 
@@ -71,6 +72,11 @@ pub(super) fn said_no(error: ErrorName, details: Option<&str>) -> Response {
         response.headers_mut().insert(MESSAGE_HEADER, details);
     }
     response
+}
+
+/// The store fails.
+pub(super) fn unavailable(error: &StoreError) -> Response {
+    said_no(ErrorName::StoreUnavailable, Some(&error.to_string()))
 }
 
 /// More of a text than this is not worth a header; clients limit all of them together.

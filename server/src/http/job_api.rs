@@ -5,7 +5,7 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use engine::job::JobError;
 use store::live::ReaderKey;
-use wire::{JobId, JobStarted, Jobs, RunningJobs, StopReply};
+use wire::{Done, JobId, JobStarted, Jobs, RunningJobs, StopReply};
 
 use super::entry_api::Installed;
 use super::live::{self, Connection};
@@ -56,6 +56,18 @@ pub(super) async fn stop_job(State(state): State<AppState>, Path(id): Path<Strin
     };
     match stopped {
         Ok(()) => Json(StopReply::default()).into_response(),
+        Err(error) => said_no(&error),
+    }
+}
+
+/// `copilot/job/{id}/delete`
+pub(super) async fn delete_job(State(state): State<AppState>, Path(id): Path<String>) -> Response {
+    let deleted = match job_id(&id) {
+        Ok(id) => state.jobs.delete(id).await,
+        Err(error) => Err(error),
+    };
+    match deleted {
+        Ok(()) => Json(Done {}).into_response(),
         Err(error) => said_no(&error),
     }
 }

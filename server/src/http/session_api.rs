@@ -87,7 +87,14 @@ pub(super) async fn answer_permission(
     };
     // An id that can't be one names no question.
     let request = request.parse().map_err(|_| SessionError::PermissionNotPending);
-    done(request.and_then(|request| state.sessions.get(id)?.answer_permission(request, decision)))
+    let answered =
+        request.and_then(|request| state.sessions.get(id)?.answer_permission(request, decision));
+    // A no counts whether or not it can be kept.
+    let must_be_kept = decision != PermissionDecision::Deny;
+    match state.sessions.live().durable(id).await {
+        Err(error) if must_be_kept && answered.is_ok() => done(Err(error.into())),
+        _ => done(answered),
+    }
 }
 
 /// `copilot/session/{id}/permissions`, the mode in the body
@@ -100,7 +107,11 @@ pub(super) async fn set_permissions(
         let message = "the body must be approve-all, ask or deny";
         return error::said_no(ErrorName::InvalidPermissionMode, Some(message));
     };
-    done(open_session(&state, &id).map(|session| session.set_permissions(mode)))
+    let set = match open_session(&state, &id) {
+        Ok(session) => session.set_permissions(mode).await,
+        Err(error) => Err(error),
+    };
+    done(set)
 }
 
 /// `copilot/session/{id}/stop`
@@ -116,6 +127,36 @@ pub(super) async fn stop_session(
         Ok(()) => Json(StopReply::default()).into_response(),
         Err(error) => error::said_no(error.name(), None),
     }
+}
+
+/// `copilot/session/{id}/rename`, the title in the body
+pub(super) async fn rename_session(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+    Text(title): Text,
+) -> Response {
+    let title = title.trim();
+    if title.is_empty() || title.contains(['\n', '\r']) {
+        let message = "the body must be a title: one line";
+        return error::said_no(ErrorName::InvalidTitle, Some(message));
+    }
+    let renamed = match session_id(&id) {
+        Ok(id) => state.sessions.rename(id, title.to_owned()).await,
+        Err(error) => Err(error),
+    };
+    done(renamed)
+}
+
+/// `copilot/session/{id}/delete`
+pub(super) async fn delete_session(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+) -> Response {
+    let deleted = match session_id(&id) {
+        Ok(id) => state.sessions.delete(id).await,
+        Err(error) => Err(error),
+    };
+    done(deleted)
 }
 
 /// `copilot/session/{id}/live`: one response a call

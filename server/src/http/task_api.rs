@@ -8,6 +8,7 @@ use store::live::ReaderKey;
 use wire::{StopReply, TaskStarted, Tasks};
 
 use super::entry_api::Installed;
+use super::error::unavailable;
 use super::live::{self, Connection};
 use super::text::Prompt;
 use super::{AppState, error};
@@ -24,12 +25,19 @@ pub(super) async fn start_task(
     Path((name, session)): Path<(String, String)>,
     Prompt(user_input): Prompt,
 ) -> Response {
+    if let Err(error) = state.tasks.live().check_store() {
+        return unavailable(&error);
+    }
     let session = session.parse().map_err(|_| TaskError::SessionNotFound);
     let started =
         session.and_then(|session| state.tasks.start_borrowing(entry, &name, session, user_input));
-    match started {
-        Ok(task_id) => Json(TaskStarted { task_id }).into_response(),
-        Err(error) => error::said_no(error.name(), None),
+    let task_id = match started {
+        Ok(task_id) => task_id,
+        Err(error) => return error::said_no(error.name(), None),
+    };
+    match state.tasks.live().durable(task_id).await {
+        Ok(()) => Json(TaskStarted { task_id }).into_response(),
+        Err(error) => unavailable(&error),
     }
 }
 

@@ -18,7 +18,7 @@ pub use job::{JobFold, JobNote};
 pub use session::{PromptAuthor, QueuedPrompt, SessionFold, SessionNote};
 pub use task::{TaskFold, TaskNote};
 
-use crate::journal::{Entity, Journal, Record, StoreError};
+use crate::journal::{Append, Entity, Fact, Journal, Record, StoreError};
 
 /// What a stream of facts `E` comes to.
 pub trait Fold<E>: Default + Send + 'static {
@@ -74,4 +74,47 @@ where
     }
     take_notes(&mut fold, u64::MAX);
     Ok(Some(fold))
+}
+
+/// What is added to a stream that nobody has open.
+pub struct Addition<E, N> {
+    /// Facts and when they happened.
+    pub facts: Vec<(u64, E)>,
+    /// Notes and when they were made.
+    pub notes: Vec<(u64, N)>,
+    /// Blocks that the facts close, by the numbers of the facts that opened them.
+    pub closed_blocks: Vec<u64>,
+}
+
+/// Adds to the stream of an entity that nobody has open, and returns when that is durable. False
+/// if the entity is unknown.
+pub async fn extend<E, F>(
+    journal: &dyn Journal,
+    entity: Entity,
+    addition: Addition<E, F::Note>,
+) -> Result<bool, StoreError>
+where
+    E: Serialize + DeserializeOwned,
+    F: Fold<E>,
+{
+    let Some((_, facts, notes)) = journal.record(entity).await? else { return Ok(false) };
+    let Some(mut fold) = refold::<E, F>(journal, entity).await? else { return Ok(false) };
+    let mut append = Append::new(entity, facts, notes);
+    append.closed_blocks = addition.closed_blocks;
+    for (at, fact) in addition.facts {
+        fold.apply(at, &fact);
+        append.facts.push(stored(at, &fact));
+    }
+    for (at, note) in addition.notes {
+        fold.note(at, &note);
+        append.notes.push(stored(at, &note));
+    }
+    append.record = Some(fold.record());
+    journal.submit(append.into()).durable().await?;
+    Ok(true)
+}
+
+fn stored(at: u64, what: &impl Serialize) -> Fact {
+    let json = serde_json::to_string(what).unwrap_or_default().into();
+    Fact { at, json, is_searchable: false }
 }

@@ -184,6 +184,12 @@ impl LiveShared {
         &self.settings
     }
 
+    /// The next time of the clock that orders what happens in this server: microseconds since the
+    /// Unix epoch.
+    pub fn next_time(&self) -> u64 {
+        self.clock.next()
+    }
+
     /// Where logs are kept.
     pub fn journal(&self) -> &Arc<dyn Journal> {
         &self.journal

@@ -101,7 +101,7 @@ impl JobManager {
 
     /// Starts a job of an entry in a folder.
     ///
-    /// Cancel safe: dropped before it returns, there is no job.
+    /// Cancel safe: dropped before it returns, there may be a job whose id nobody knows.
     pub async fn start(
         self: &Arc<Self>,
         entry: Arc<Entry>,
@@ -109,6 +109,7 @@ impl JobManager {
         working_directory: &str,
         user_input: String,
     ) -> Result<JobId, JobError> {
+        self.live.check_store()?;
         let job = entry.jobs.get(job_name).ok_or(JobError::JobNotFound)?;
         let working_directory = working_directory.trim();
         // A session may leave it to the server where to work. A job must be told.
@@ -117,7 +118,7 @@ impl JobManager {
             return Err(JobError::UserInputRequired);
         }
 
-        // No await from here on: either all of it happens or nothing.
+        // No await until it runs: either all of it happens or nothing.
         let id = JobId::generate();
         let handle = Handle::new(self.lifecycle.token());
         let log = self.live.prepare(id);
@@ -151,6 +152,11 @@ impl JobManager {
         };
         self.lifecycle.spawn(run.run(end));
         tracing::info!(job = %id, name = job_name, "job started");
+        if let Err(error) = self.live.durable(id).await {
+            // Nobody learns its id.
+            handle.begin_stop();
+            return Err(error.into());
+        }
         Ok(id)
     }
 
@@ -165,6 +171,8 @@ impl JobManager {
         let record = self.find(id)?;
         record.handle.begin_stop();
         record.handle.ended().await;
+        // It has ended, whether or not that can be kept.
+        let _ = self.live.durable(id).await;
         Ok(())
     }
 
@@ -199,6 +207,19 @@ impl JobManager {
         fold.map(|fold| status_reply(id, &fold)).ok_or(JobError::JobNotFound)
     }
 
+    /// Forgets a job that has ended, with its tasks and their sessions.
+    pub async fn delete(&self, id: JobId) -> Result<(), JobError> {
+        let journal = self.live.shared().journal();
+        let record = journal.record(id.into()).await?;
+        let (record, ..) = record.ok_or(JobError::JobNotFound)?;
+        if record.ended_at.is_none() {
+            return Err(JobError::StillRunning);
+        }
+        self.jobs.lock().remove(id);
+        self.live.remove(id);
+        Ok(journal.delete(id.into()).await?)
+    }
+
     /// Waits for something new for a reader of a job. Cancel safe.
     pub async fn poll(&self, id: JobId, reader: ReaderKey) -> Result<Delivery, PollError> {
         self.live.poll(id, reader).await
@@ -225,6 +246,12 @@ impl Jobs {
         self.started += 1;
         self.records.insert(record.id, Listed { number: self.started, record });
         Ok(())
+    }
+
+    /// Forgets one that has ended.
+    fn remove(&mut self, id: JobId) {
+        self.records.remove(&id);
+        self.finished.retain(|(_, finished)| *finished != id);
     }
 
     fn finish(&mut self, id: JobId, settings: &JobSettings) {

@@ -51,13 +51,12 @@ impl Session {
     ///
     /// Cancel safe: the prompt is sent even if nobody waits.
     pub async fn query(&self, prompt: String) -> Result<(), SessionError> {
-        let unavailable = |_| SessionError::StoreUnavailable;
-        self.live.check_store().map_err(unavailable)?;
+        self.live.check_store()?;
         let turn = self.enqueue(prompt)?;
         self.live.durable(self.id).await.map_err(|error| {
             // Whoever is told that it was not taken will send it again.
             turn.abort();
-            unavailable(error)
+            error.into()
         })
     }
 
@@ -86,15 +85,11 @@ impl Session {
         answered.map_err(|_| SessionError::PermissionNotPending)
     }
 
-    /// Deals with tools that ask in another way from now on.
-    pub fn set_permissions(&self, mode: PermissionMode) {
+    /// Deals with tools that ask in another way from now on, and returns when that is kept.
+    pub async fn set_permissions(&self, mode: PermissionMode) -> Result<(), SessionError> {
         self.desk.set_mode(mode);
         self.log.note(&SessionNote::Permissions { mode });
-    }
-
-    /// Gives it a title, instead of the first line of its first prompt.
-    pub fn rename(&self, title: String) {
-        self.log.note(&SessionNote::Renamed { title });
+        Ok(self.live.durable(self.id).await?)
     }
 
     /// How its extensions stand.

@@ -13,7 +13,7 @@ use extensions::{
     ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
 };
 use platform::lifecycle::Lifecycle;
-use store::fold::SessionNote;
+use store::fold::{Addition, SessionFold, SessionNote, extend};
 use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::sync::Semaphore;
 use wire::{PermissionMode, SessionId, SessionResponse, TaskId};
@@ -188,7 +188,7 @@ impl SessionManager {
             .await
             .map_err(|error| StartError::ModelNotAvailable(error.to_string()))?;
 
-        // No await from here on: either all of it happens or nothing.
+        // No await until it runs: either all of it happens or nothing.
         let stop = self.lifecycle.token();
         log.begin(&started(model_id, &working_directory, mode, task));
         let queue = Queue::new(log.clone(), self.settings.max_queries, stop.clone());
@@ -306,6 +306,36 @@ impl SessionManager {
         self.open.get(id).ok_or(SessionError::SessionNotFound)
     }
 
+    /// Gives a session that is kept a title, instead of the first line of its first prompt.
+    pub async fn rename(&self, id: SessionId, title: String) -> Result<(), SessionError> {
+        let note = SessionNote::Renamed { title };
+        if let Some(session) = self.open.get(id) {
+            session.log.note(&note);
+            return Ok(self.live.durable(id).await?);
+        }
+        let shared = self.live.shared();
+        let addition = Addition {
+            facts: Vec::new(),
+            notes: vec![(shared.next_time(), note)],
+            closed_blocks: Vec::new(),
+        };
+        let journal = &**shared.journal();
+        let is_known = extend::<SessionResponse, SessionFold>(journal, id.into(), addition).await?;
+        if is_known { Ok(()) } else { Err(SessionError::SessionNotFound) }
+    }
+
+    /// Forgets a session that has ended.
+    pub async fn delete(&self, id: SessionId) -> Result<(), SessionError> {
+        let journal = self.live.shared().journal();
+        let record = journal.record(id.into()).await?;
+        let (record, ..) = record.ok_or(SessionError::SessionNotFound)?;
+        if record.ended_at.is_none() || self.open.get(id).is_some() {
+            return Err(SessionError::StillRunning);
+        }
+        self.live.remove(id);
+        Ok(journal.delete(id.into()).await?)
+    }
+
     /// The questions of all sessions that wait for an answer, by session, the oldest first.
     pub fn questions(&self) -> Vec<PendingQuestion> {
         self.open.all().iter().flat_map(|session| session.desk.pending()).collect()
@@ -321,6 +351,8 @@ impl SessionManager {
     /// Cancel safe: the session ends even if nobody waits.
     pub async fn stop(&self, id: SessionId) -> Result<(), SessionError> {
         self.begin_stop(id)?.ended().await;
+        // It has ended, whether or not that can be kept.
+        let _ = self.live.durable(id).await;
         Ok(())
     }
 

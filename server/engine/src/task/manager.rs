@@ -188,6 +188,8 @@ impl TaskManager {
         }
         run.handle.begin_stop();
         run.handle.ended().await;
+        // It has ended, whether or not that can be kept.
+        let _ = self.live.durable(id).await;
         Ok(())
     }
 

@@ -187,7 +187,8 @@ async fn people_are_asked_before_a_tool_acts_and_extensions_do_not_answer_for_th
     // One of them approves everything.
     let project = Project::with(&["hooks", "tools"]);
     let id = project.start().await;
-    project.sessions.get(id).expect("an open session").set_permissions(PermissionMode::Ask);
+    let session = project.sessions.get(id).expect("an open session");
+    session.set_permissions(PermissionMode::Ask).await.expect("kept");
     let prompt = "use the asks_first tool";
     let (question, seen) = ask_and_decide(&project, id, prompt, PermissionDecision::Deny).await;
     assert_eq!(question.request.kind, PermissionKind::Tool);
@@ -204,7 +205,8 @@ async fn people_are_asked_before_a_tool_acts_and_extensions_do_not_answer_for_th
     let prompt = "use the asks_first tool with {\"who\": \"allowed\"}";
     let seen = project.ask(id, prompt).await;
     assert_eq!(results(&seen), [Ok("allowed".to_owned())], "nobody is asked");
-    project.sessions.get(id).expect("an open session").set_permissions(PermissionMode::Deny);
+    let session = project.sessions.get(id).expect("an open session");
+    session.set_permissions(PermissionMode::Deny).await.expect("kept");
     let seen = project.ask(id, prompt).await;
     assert!(results(&seen)[0].is_err(), "what is refused always is refused");
     project.end().await;

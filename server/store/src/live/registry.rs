@@ -110,6 +110,11 @@ where
         &self.shared
     }
 
+    /// Forgets a log that is not to be read any more.
+    pub fn remove(&self, id: Id) {
+        self.logs.write().remove(&id);
+    }
+
     /// How many logs are kept.
     pub fn len(&self) -> usize {
         self.logs.read().len()

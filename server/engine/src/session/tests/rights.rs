@@ -53,7 +53,13 @@ async fn open_and_new_sessions_follow_a_stricter_default_until_a_person_decides(
     policy.narrow(&rights(&harness, PermissionMode::ApproveAll));
     assert_eq!(modes(), [PermissionMode::Ask; 2], "nothing is given back");
 
-    harness.sessions.get(open).expect("open").set_permissions(PermissionMode::ApproveAll);
+    harness
+        .sessions
+        .get(open)
+        .expect("open")
+        .set_permissions(PermissionMode::ApproveAll)
+        .await
+        .expect("kept");
     policy.narrow(&rights(&harness, PermissionMode::Ask));
     assert!(modes().contains(&PermissionMode::ApproveAll), "the default was not changed");
     policy.narrow(&rights(&harness, PermissionMode::Deny));
