@@ -1,8 +1,8 @@
 //! All backends of a server, and which of them serves a model.
 //!
-//! Two providers can have a model of the same id. The earlier one keeps it; that of the later one
-//! is listed as `provider/id`. Any model is found by that longer id as well, listed or not, so
-//! that one can be sure who runs it.
+//! Two providers can have a model with the same id. The earlier provider keeps the id; the later
+//! one's model is listed as `provider/id`. Every model is also found by that longer id, listed or
+//! not, so that a caller can pin the provider.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,16 +18,16 @@ pub struct Catalog {
     backends: Arc<[Arc<dyn AgentBackend>]>,
 }
 
-/// Who serves a model.
+/// The backend that serves a model, and the model's id there.
 pub struct Found {
     /// The backend that serves the model.
     pub backend: Arc<dyn AgentBackend>,
-    /// What the backend calls the model.
+    /// The model's id within the backend.
     pub model_id: String,
 }
 
 impl Catalog {
-    /// Of two models with the same id, that of the earlier backend keeps it.
+    /// If two backends have a model with the same id, the earlier backend keeps it.
     pub fn new(backends: impl IntoIterator<Item = Arc<dyn AgentBackend>>) -> Self {
         Self { backends: backends.into_iter().collect() }
     }
@@ -36,7 +36,7 @@ impl Catalog {
     pub async fn models(&self) -> Models {
         let mut ids = HashSet::new();
         let mut list = Models::default();
-        // All at once: one that is out of reach takes its time.
+        // Concurrently: a backend that is unreachable takes its time to fail.
         let answers = join_all(self.backends.iter().map(|backend| backend.list_models())).await;
         for (backend, answer) in self.backends.iter().zip(answers) {
             match answer {
@@ -51,9 +51,9 @@ impl Catalog {
         list
     }
 
-    /// Who serves a model.
+    /// Finds the backend that serves a model.
     ///
-    /// A backend that cannot list its models is passed over: the others go on.
+    /// A backend that cannot list its models is skipped, so that the others stay usable.
     pub async fn find(&self, model_id: &str) -> Option<Found> {
         let mut ids = HashSet::new();
         let mut by_longer_id = None;
@@ -75,7 +75,7 @@ impl Catalog {
         by_longer_id
     }
 
-    /// Closes the backends, whose sessions have been stopped.
+    /// Closes all backends. Their sessions must have been stopped before.
     pub async fn close(&self) {
         for backend in &*self.backends {
             backend.close().await;
@@ -83,7 +83,7 @@ impl Catalog {
     }
 }
 
-/// The id under which a model is listed after those that are listed before it.
+/// The id under which a model is listed, given the ids listed before it.
 fn listed_id(
     backend: &dyn AgentBackend,
     model: &ModelInfo,

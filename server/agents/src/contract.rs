@@ -1,8 +1,8 @@
 //! The contract between the engine and whatever runs a model.
 //!
-//! A backend stands for one provider and shares one client among all of its sessions. It turns
-//! whatever its model does into [`AgentEvent`]s; the engine's sessions are the only callers, and put
-//! them in order, so a backend need not be tidy.
+//! A backend represents one provider and shares one client among all of its sessions. It turns
+//! whatever its model does into [`AgentEvent`]s. The engine's sessions are the only callers and put
+//! the events in order, so a backend need not be tidy.
 //!
 //! ```text
 //!   session ──start_session──▶ AgentBackend (one per provider, shared client)
@@ -31,7 +31,7 @@ pub trait AgentBackend: Send + Sync + 'static {
     /// A short name, for lists and logs.
     fn provider(&self) -> &str;
 
-    /// What its agents can do beyond answering prompts.
+    /// What its agents support beyond answering prompts.
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
     }
@@ -39,18 +39,19 @@ pub trait AgentBackend: Send + Sync + 'static {
     /// The models that sessions can be started with now.
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError>;
 
-    /// Starts a conversation, and the shared client with it if it is the first one.
+    /// Starts a conversation. The first one also starts the shared client.
     ///
-    /// Cancel safe: dropped before it returns, nothing is left running.
+    /// Cancel safe: if dropped before it returns, nothing is left running.
     async fn start_session(
         &self,
         settings: AgentSettings,
     ) -> Result<Box<dyn AgentSession>, AgentError>;
 
-    /// Continues a conversation that was stopped or cut off: the model knows what was said in it,
-    /// and ids of turns, texts and calls do not repeat. Settings are not remembered, but given anew.
+    /// Continues a conversation that was stopped or interrupted: the model knows what was said in
+    /// it, and ids of rounds, texts and calls do not repeat. Settings are not remembered; the
+    /// caller passes them again.
     ///
-    /// Cancel safe: dropped before it returns, nothing is left running.
+    /// Cancel safe: if dropped before it returns, nothing is left running.
     async fn resume_session(
         &self,
         _past: PastConversation,
@@ -60,39 +61,39 @@ pub trait AgentBackend: Send + Sync + 'static {
         Err(ResumeError::Refused(reason))
     }
 
-    /// Closes the shared client. All sessions have been stopped before.
+    /// Closes the shared client. All sessions must have been stopped before.
     async fn close(&self);
 }
 
 /// One conversation. Calls of [`Self::run_turn`] never overlap.
 #[async_trait]
 pub trait AgentSession: Send + Sync + 'static {
-    /// By what the backend finds the conversation again. `None` if its facts are enough, or if it
-    /// can't be resumed.
+    /// The handle by which the backend finds the conversation again. `None` if the facts suffice,
+    /// or if the conversation cannot be resumed.
     fn handle(&self) -> Option<SessionHandle> {
         None
     }
 
-    /// Sends a prompt and returns when it is dealt with.
+    /// Sends a prompt and returns when the turn is over.
     ///
-    /// Returns soon after `abort` is cancelled, with `Ok`; blocks that are open then are closed by
-    /// the caller. May be dropped at any point, which aborts the turn as well.
+    /// Returns `Ok` soon after `abort` is cancelled; the caller closes the blocks that are still
+    /// open. May be dropped at any point, which aborts the turn as well.
     async fn run_turn(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError>;
 
-    /// Ends the conversation and frees what it holds. No turn is running.
+    /// Ends the conversation and frees its resources. Called only while no turn is running.
     async fn stop(&self);
 }
 
-/// What the agents of a backend can do beyond answering prompts. The engine decides by this, never
-/// by a backend's name.
+/// What the agents of a backend support beyond answering prompts. The engine decides by these
+/// flags, never by a backend's name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// They bring tools for working on a folder, so they are not given the portal's.
+    /// They bring their own tools for working in a folder, so they are not given the portal's.
     pub own_tools: bool,
     /// Their conversations can be resumed.
     pub resume: bool,
-    /// They find and run extensions themselves, and report them by [`AgentEvent::Extensions`].
-    /// For all others the portal is the host.
+    /// They find and run extensions themselves, and report them as [`AgentEvent::Extensions`]. For
+    /// all other backends the portal hosts the extensions.
     pub extensions: bool,
 }
 
@@ -102,7 +103,7 @@ pub enum AllowedExtensions {
     /// The folder is not trusted, or the agent runs none.
     #[default]
     None,
-    /// All that the agent finds.
+    /// Every extension that the agent finds.
     All,
 }
 
@@ -113,7 +114,7 @@ pub struct AgentExtension {
     pub name: String,
     /// Where the agent found it.
     pub source: ExtensionSource,
-    /// Its state at the time of the report.
+    /// Its state when the report was made.
     pub state: ExtensionState,
 }
 
@@ -122,23 +123,22 @@ pub struct AgentExtension {
 pub struct AgentSettings {
     /// The model's id, as listed by the backend.
     pub model: String,
-    /// Where the agent works: an existing folder.
+    /// The folder in which the agent works. It must exist.
     pub working_directory: PathBuf,
-    /// What the model may call.
+    /// The tools that the model may call.
     pub tools: Arc<ToolSet>,
-    /// Whether the provider's own tools may be called, too.
+    /// Whether the model may also call the provider's own tools.
     pub own_tools: bool,
-    /// Who is asked before one of the provider's own tools acts. Tools of the set ask by
-    /// themselves.
+    /// Asked before one of the provider's own tools acts. Tools of the set ask on their own.
     pub permissions: Arc<dyn PermissionHandler>,
-    /// Which extensions the agent may run itself.
+    /// Which extensions the agent itself may run.
     pub extensions: AllowedExtensions,
-    /// Where everything that happens goes.
+    /// Receives everything that happens in the conversation.
     pub events: AgentEvents,
 }
 
 impl AgentSettings {
-    /// A model that only talks: it has no tools and may do nothing.
+    /// Settings for a model without tools and without any permission.
     pub fn new(
         model: impl Into<String>,
         working_directory: impl Into<PathBuf>,
@@ -168,43 +168,43 @@ impl fmt::Debug for AgentSettings {
     }
 }
 
-/// A backend's own name for a conversation that it keeps. Means nothing to anybody else.
+/// A backend's own name for a conversation that it keeps. Opaque to everyone else.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SessionHandle(String);
 
 impl SessionHandle {
-    /// The handle that a backend gave, from wherever it was kept.
+    /// Wraps a handle that the backend returned earlier.
     pub fn new(handle: impl Into<String>) -> Self {
         Self(handle.into())
     }
 
-    /// The text to keep.
+    /// The text to store.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// A conversation that is to be continued.
+/// A conversation to be resumed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PastConversation {
     /// Its handle, if it had one.
     pub handle: Option<SessionHandle>,
-    /// Everything that was said in it, in order.
+    /// Everything that was said and done in it, in order.
     pub facts: Vec<Fact>,
 }
 
 /// Why a conversation was not resumed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
-    /// The backend can't continue it, now or later. Its handle is of no use any more.
+    /// The backend can never continue it; its handle is of no further use.
     #[error("{0}")]
     Refused(String),
-    /// The backend can't be used at present. Trying again later may help.
+    /// The backend is unavailable at present. Trying again later may help.
     #[error(transparent)]
     Agent(#[from] AgentError),
 }
 
-/// Why an agent did not do what it was asked.
+/// Why an agent did not do what it was asked to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AgentError {
     /// The provider cannot be used at present.
@@ -213,86 +213,86 @@ pub enum AgentError {
     /// The turn failed; the conversation can go on.
     #[error("{0}")]
     Failed(String),
-    /// The conversation is dead.
+    /// The conversation has crashed and cannot go on.
     #[error("{0}")]
     Crashed(String),
 }
 
-/// Reasoning and messages are both streamed text.
+/// The kind of a streamed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TextKind {
-    /// What the model thinks.
+    /// The model's reasoning, which is not part of its answer.
     Reasoning,
-    /// What the model says.
+    /// The model's answer to the prompt.
     Message,
 }
 
 /// Something that happened in a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentEvent {
-    /// The model begins a turn. One prompt can take several.
+    /// A model round begins: one request to the model. One prompt can take several.
     TurnStart {
-        /// Unique within the conversation.
+        /// Identifies the round. Unique within the conversation.
         turn_id: String,
     },
-    /// The model has ended a turn.
+    /// The model round is over.
     TurnEnd {
-        /// As it began.
+        /// The id from the round's start.
         turn_id: String,
     },
-    /// A block of text begins. May be left out.
+    /// A block of text begins. Backends may omit this and begin with a delta.
     TextStart {
-        /// What kind of text.
+        /// Whether the block is reasoning or a message.
         kind: TextKind,
         /// Unique among its kind within the conversation.
         id: String,
     },
-    /// More text.
+    /// More text of a block.
     TextDelta {
-        /// What kind of text.
+        /// Whether the block is reasoning or a message.
         kind: TextKind,
-        /// Id of the block, as it began.
+        /// The id of the block, unique among its kind.
         id: String,
-        /// What is new.
+        /// The text to append.
         delta: String,
     },
     /// A block of text is complete.
     TextEnd {
-        /// What kind of text.
+        /// Whether the block is reasoning or a message.
         kind: TextKind,
-        /// Id of the block, as it began.
+        /// The id of the block, unique among its kind.
         id: String,
-        /// The whole text, if the provider repeats it.
+        /// The complete text, if the provider repeats it.
         content: Option<String>,
     },
     /// A tool begins to run.
     ToolStart {
         /// Unique within the conversation.
         call_id: String,
-        /// The call that made this one, if it was not the model itself.
+        /// The enclosing call, if another tool made this one and not the model itself.
         parent_call_id: Option<String>,
-        /// The tool's name.
+        /// The tool's name, as the model wrote it.
         name: String,
-        /// What it was called with, or null.
+        /// The arguments of the call; null if there are none.
         arguments: Value,
     },
-    /// Output of a running tool.
+    /// A running tool has produced output.
     ToolOutput {
-        /// Id of the call, as it began.
+        /// The id from the call's start.
         call_id: String,
-        /// What is new.
+        /// The output to append.
         delta: String,
     },
-    /// A tool has run.
+    /// A tool call has ended.
     ToolEnd {
-        /// Id of the call, as it began.
+        /// The id from the call's start.
         call_id: String,
-        /// What came of it.
+        /// The tool's result or error.
         outcome: Result<ToolResult, ToolError>,
     },
-    /// What a request to the model took.
+    /// What one request to the model cost.
     Usage {
-        /// As the provider calls it.
+        /// The model's name as the provider reports it.
         model: String,
         /// Tokens and cost, as far as the provider reports them.
         usage: Usage,
@@ -304,29 +304,30 @@ pub enum AgentEvent {
         /// The error, with its causes.
         message: String,
     },
-    /// The conversation has died, in a turn or between turns (its process was killed, say).
+    /// The conversation has crashed, during a turn or between turns (for example because its
+    /// process was killed).
     Crashed {
-        /// Reason of the crash.
+        /// Why it crashed, as text for people.
         message: String,
     },
 }
 
-/// Where a backend reports what happens. Clones report to the same conversation.
+/// The sink for a backend's events. Clones report to the same conversation.
 #[derive(Clone)]
 pub struct AgentEvents(Arc<dyn Fn(AgentEvent) + Send + Sync>);
 
 impl AgentEvents {
-    /// Reports to a function, which must not block.
+    /// Passes events to a function, which must not block.
     pub fn new(report: impl Fn(AgentEvent) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
     }
 
-    /// Reports an event. Events of one conversation must be reported one after the other.
+    /// Reports an event. Events of one conversation must not be reported concurrently.
     pub fn emit(&self, event: AgentEvent) {
         (self.0)(event);
     }
 
-    /// A call whose start was reported, with its output going here, too.
+    /// A tool call whose start was already reported and whose output is reported here as well.
     pub fn follow_call(&self, call_id: &str, arguments: Value) -> ToolCall {
         let (events, id) = (self.clone(), call_id.to_owned());
         let output = ToolOutput::new(move |delta| {

@@ -1,7 +1,7 @@
 //! The facts of a conversation: what was asked, what the model answered, which tools it called.
 //!
-//! They are all that a model has to see to continue a conversation, whichever backend ran it
-//! before. They are a fold of a session's responses, so whoever kept those can resume.
+//! They are all a model needs to continue a conversation, whichever backend ran it before. They are
+//! a fold over a session's responses, so a caller that kept those can resume.
 //!
 //! ```text
 //!   SessionResponse ─┐
@@ -26,15 +26,15 @@ pub enum Fact {
     ToolCall {
         /// The tool's name, as the model wrote it.
         name: String,
-        /// As called; null without arguments, a string if the model wrote something else than JSON.
+        /// As called: null without arguments, a string if the model did not write valid JSON.
         arguments: Value,
-        /// `None` if the conversation was cut off before the call ended.
+        /// `None` if the conversation was interrupted before the call ended.
         outcome: Option<Result<ToolResult, ToolError>>,
     },
 }
 
 impl Fact {
-    /// The facts in a session's responses, whether those are complete, compacted or cut off.
+    /// The facts in a session's responses, whether those are complete, compacted or truncated.
     pub fn from_responses<'a>(
         responses: impl IntoIterator<Item = &'a SessionResponse>,
     ) -> Vec<Self> {
@@ -45,25 +45,25 @@ impl Fact {
         fold.facts
     }
 
-    /// How many rounds there were. Backends number what they report by rounds, and go on counting
-    /// from here, so that ids stay unique through the whole conversation.
+    /// The number of rounds. Backends derive ids from the round's number and continue counting from
+    /// here, so that ids stay unique through the whole conversation.
     pub fn count_rounds(facts: &[Self]) -> u32 {
         let rounds = facts.iter().filter(|fact| **fact == Self::Round).count();
         u32::try_from(rounds).unwrap_or(u32::MAX)
     }
 }
 
-/// Folds what happens into facts.
+/// Folds responses or events into facts.
 #[derive(Debug, Default)]
 pub(crate) struct FactFold {
     facts: Vec<Fact>,
-    /// Messages and calls that have not ended, by id, with their places in `facts`.
+    /// Messages that have not ended: their ids and their indices in `facts`.
     open_messages: Vec<(String, usize)>,
     open_calls: Vec<(String, usize)>,
 }
 
 impl FactFold {
-    /// Continues a list of facts.
+    /// Continues an existing list of facts.
     pub(crate) fn after(facts: Vec<Fact>) -> Self {
         Self { facts, ..Self::default() }
     }
@@ -94,8 +94,8 @@ impl FactFold {
                 };
                 self.end_call(tool_call_id, outcome);
             }
-            // Listed, so that a new response is a decision here. What went wrong is for people:
-            // the model is told by the results of its tools.
+            // Listed one by one, so that a new response needs a decision here. Errors are for
+            // people: the model learns about them from the results of its tools.
             R::StartReasoning { .. }
             | R::Reasoning { .. }
             | R::EndReasoning { .. }
@@ -113,7 +113,7 @@ impl FactFold {
     }
 
     pub(crate) fn prompt(&mut self, prompt: &str) {
-        // Nothing goes on from one prompt to the next.
+        // No message or call outlives its prompt.
         self.open_messages.clear();
         self.open_calls.clear();
         self.facts.push(Fact::Prompt(prompt.to_owned()));
@@ -137,7 +137,7 @@ impl FactFold {
         }
     }
 
-    /// `content` is the whole message, where it is known.
+    /// `content` is the complete message, if known.
     pub(crate) fn end_message(&mut self, message_id: &str, content: Option<&str>) {
         let content = content.unwrap_or_default();
         match close(&mut self.open_messages, message_id) {
@@ -164,13 +164,13 @@ impl FactFold {
     }
 }
 
-/// Takes an open block off its list and returns its place.
+/// Removes an open block from its list and returns its index in `facts`.
 fn close(open: &mut Vec<(String, usize)>, id: &str) -> Option<usize> {
     let index = open.iter().position(|(known, _)| known == id)?;
     Some(open.swap_remove(index).1)
 }
 
-/// From pretty JSON, or nothing, as responses have it.
+/// Parses the pretty-printed JSON of a response; an empty text is null.
 fn read_arguments(text: &str) -> Value {
     if text.is_empty() {
         return Value::Null;

@@ -1,7 +1,7 @@
 //! Files and folders that govern the portal, and that no tool may touch: settings, keys, its data.
 //!
-//! They are recognised by what they are, not by how they are called: links of either kind lead to
-//! the same file. One that does not exist yet is recognised by its folder and its name.
+//! They are recognised by file identity, not by name: hard and symbolic links lead to the same
+//! file. One that does not exist yet is recognised by its folder and name.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -9,16 +9,16 @@ use std::sync::Arc;
 
 use crate::names::normal;
 
-/// The paths. Clones share them.
+/// The guarded paths. Clones share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Guarded(Arc<Vec<PathBuf>>);
 
 impl Guarded {
-    /// Absolute paths of files, and of folders with all that is in them.
+    /// Takes absolute paths of files, and of folders with everything in them.
     pub fn new(paths: impl IntoIterator<Item = PathBuf>) -> Self {
         let mut all = Vec::new();
         for path in paths {
-            // Where a link leads counts as well as the link.
+            // Both the link and its target are guarded.
             all.extend(path.canonicalize().ok().filter(|real| *real != path));
             all.push(path);
         }
@@ -29,7 +29,7 @@ impl Guarded {
         self.0.is_empty()
     }
 
-    /// What the paths lead to now: files are replaced, and come to be. Blocks.
+    /// What the paths lead to now, because files are created and replaced over time. Blocks.
     pub(crate) fn look(&self) -> Look<'_> {
         let seen = self.0.iter().map(|path| Seen {
             path,
@@ -40,7 +40,7 @@ impl Guarded {
         Look(seen.collect())
     }
 
-    /// Whether a path leads to one of them, or into one. Blocks.
+    /// Whether a path leads to a guarded file or into a guarded folder. Blocks.
     pub fn covers(&self, path: &Path) -> bool {
         if self.is_empty() {
             return false;
@@ -50,7 +50,7 @@ impl Guarded {
             let folder = path.parent().and_then(Identity::of);
             folder.zip(path.file_name()).is_some_and(|(folder, name)| look.is_name(&folder, name))
         };
-        // A folder on the way may be a link.
+        // An ancestor may be a symbolic link.
         let real = path.ancestors().find_map(|ancestor| ancestor.canonicalize().ok());
         let on_the_way = path.ancestors().chain(real.iter().flat_map(|real| real.ancestors()));
         let mut identities = on_the_way.filter_map(Identity::of);
@@ -58,7 +58,7 @@ impl Guarded {
     }
 }
 
-/// What guarded paths lead to at a time.
+/// A snapshot of what the guarded paths lead to.
 pub(crate) struct Look<'a>(Vec<Seen<'a>>);
 
 struct Seen<'a> {
@@ -69,12 +69,12 @@ struct Seen<'a> {
 }
 
 impl Look<'_> {
-    /// Whether it is one of the files or folders.
+    /// Whether the identity is that of a guarded file or folder.
     pub(crate) fn is_file(&self, identity: &Identity) -> bool {
         self.0.iter().any(|seen| seen.identity.as_ref() == Some(identity))
     }
 
-    /// Whether one of them has that name in that folder, be it there or not.
+    /// Whether a guarded path has that name in that folder, whether or not it exists.
     pub(crate) fn is_name(&self, folder: &Identity, name: &OsStr) -> bool {
         let name = normal(&name.to_string_lossy());
         let is = |seen: &Seen<'_>| {
@@ -83,7 +83,7 @@ impl Look<'_> {
         self.0.iter().any(is)
     }
 
-    /// Whether the text of a path is that of one of them, or of something in it.
+    /// Whether the path, compared as text, is guarded or lies below a guarded one.
     pub(crate) fn is_path(&self, path: &Path) -> bool {
         let given = parts(path);
         self.0.iter().any(|seen| given.starts_with(&parts(seen.path)))
@@ -95,13 +95,13 @@ fn parts(path: &Path) -> Vec<String> {
     names.map(|part| normal(&part.as_os_str().to_string_lossy())).collect()
 }
 
-/// What a file is, whatever its name.
+/// The identity of a file, whatever its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity(#[cfg(unix)] (u64, u64), #[cfg(not(unix))] PathBuf);
 
 #[cfg(unix)]
 impl Identity {
-    /// Its device and its number there.
+    /// The device number and the inode number on that device.
     pub(crate) fn of_numbers(device: u64, number: u64) -> Self {
         Self((device, number))
     }
@@ -115,7 +115,7 @@ impl Identity {
 
 #[cfg(not(unix))]
 impl Identity {
-    /// Where it really is, as far as it is there.
+    /// The canonical path, or the normalised path if it does not exist.
     pub(crate) fn of_path(path: &Path) -> Self {
         Self::of(path).unwrap_or_else(|| Self(parts(path).into_iter().collect()))
     }

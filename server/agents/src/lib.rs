@@ -1,5 +1,5 @@
-//! What runs a model: the contract that every backend implements, the tools given to models, and who
-//! allows them to act.
+//! What runs a model: the contract that every backend implements, the tools given to models, and
+//! the permissions those need.
 //!
 //! ```text
 //!   facts ◄─ contract ─► tool ─► permission ─► guarded ─► names
@@ -8,8 +8,8 @@
 //!      └──── simulated ───┘   (the tools for a folder)
 //! ```
 //!
-//! A new agent is a folder here, or a crate of its own if it brings a large dependency, and one line
-//! where the server starts.
+//! A new agent is a folder here, or a crate of its own if it brings a large dependency, plus one
+//! line where the server starts.
 
 mod catalog;
 mod contract;

@@ -1,5 +1,5 @@
-//! The engine for everything that speaks like the chat completions of `OpenAI`: the big providers,
-//! and the servers that people run themselves.
+//! The backend for everything that speaks `OpenAI`'s chat completions: the big providers, and the
+//! servers that people run themselves.
 //!
 //! ```text
 //!   OpenAi (one per provider) ─ Client ─ ModelList
@@ -8,9 +8,8 @@
 //!                  └─► ToolSet
 //! ```
 //!
-//! There are as many dialects as providers. What is sent is what all of them take; what is
-//! received is read with patience (`chunk`, `answer`). `server` makes one backend for each
-//! provider that the operator set up.
+//! There are as many dialects as providers. Requests use only what all of them accept; answers are
+//! parsed leniently (`chunk`, `answer`). `server` makes one backend for each configured provider.
 
 mod answer;
 mod chunk;
@@ -51,7 +50,7 @@ pub struct OpenAi {
 }
 
 impl OpenAi {
-    /// A provider that nobody has talked to yet.
+    /// Creates the backend. Connects to nothing yet.
     pub fn new(settings: ProviderSettings) -> Self {
         if let KeySource::Missing(reason) = &settings.key {
             tracing::warn!(provider = settings.name, reason, "a provider can't be used");

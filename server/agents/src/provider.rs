@@ -1,5 +1,5 @@
-//! What providers have in common, as the operator set them up: an address, a key, models. Nothing in
-//! here shows a key.
+//! What providers have in common, as configured by the operator: an address, a key, models. Nothing
+//! in here prints a key.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -10,23 +10,23 @@ use reqwest::header::HeaderValue;
 /// A model of a provider.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProviderModel {
-    /// As the provider calls it.
+    /// The provider's id for the model.
     pub id: String,
-    /// For people; the id if there is none.
+    /// The name shown to people; the id if there is none.
     pub name: Option<String>,
-    /// What a request costs, as a multiple of a normal one. Unless it is said, a provider without
-    /// a key is free and one with a key is normal.
+    /// The cost of a request as a multiple of a normal one. Defaults to 0 for a provider without a
+    /// key and to 1 for one with a key.
     pub multiplier: Option<f64>,
-    /// How many tokens it can read.
+    /// The context window, in tokens.
     pub context_window: Option<u64>,
 }
 
-/// Where a provider's API begins, such as `http://localhost:11434/v1`.
+/// The base address of a provider's API, such as `http://localhost:11434/v1`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl(Url);
 
 impl BaseUrl {
-    /// Reads and checks an address; the error says what is accepted.
+    /// Parses an address; the error says what is accepted.
     pub fn parse(text: &str) -> Result<Self, String> {
         let example = "use one such as http://localhost:11434/v1";
         let url = Url::parse(text).map_err(|error| format!("not a URL ({error}), {example}"))?;
@@ -42,7 +42,7 @@ impl BaseUrl {
         Ok(Self(url))
     }
 
-    /// The address of a path below. A query (some providers put a version there) is kept.
+    /// The address of a path below it. A query is kept: some providers put a version there.
     pub(crate) fn join(&self, path: &[&str]) -> Url {
         let mut url = self.0.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
@@ -51,7 +51,7 @@ impl BaseUrl {
         url
     }
 
-    /// The address itself, without a slash at its end.
+    /// The address without a trailing slash.
     pub fn as_str(&self) -> &str {
         self.0.as_str().trim_end_matches('/')
     }
@@ -60,7 +60,7 @@ impl BaseUrl {
         self.0.scheme() == "https"
     }
 
-    /// Whether it leads to this machine.
+    /// Whether the address is on this machine.
     pub(crate) fn is_local(&self) -> bool {
         let host = self.0.host_str().unwrap_or_default();
         let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
@@ -75,16 +75,17 @@ impl BaseUrl {
 pub enum KeySource {
     /// The provider needs none.
     None,
-    /// It is known.
+    /// The key itself, known since startup.
     Given(ApiKey),
-    /// The file that holds it, read for every request: keys are replaced while the portal runs.
+    /// The file that holds the key. Read for every request, because keys are replaced while the
+    /// portal runs.
     File(PathBuf),
-    /// It should be there and is not: why. The provider can't be used.
+    /// The key is missing, and why. The provider cannot be used.
     Missing(String),
 }
 
 impl KeySource {
-    /// The key, if there is one; the error says why there should be one and is not.
+    /// The key, or `None` if none is needed; the error says why a required key is missing.
     pub async fn read(&self) -> Result<Option<ApiKey>, String> {
         match self {
             Self::None => Ok(None),
@@ -101,12 +102,12 @@ impl KeySource {
     }
 }
 
-/// A key. Never printed by `{:?}`.
+/// An API key. Never printed by `{:?}`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// Checks a key. Space around it does not count: files end with a line break.
+    /// Checks a key. Surrounding whitespace is ignored, because files end with a line break.
     pub fn new(text: &str) -> Result<Self, String> {
         let key = text.trim();
         if key.is_empty() {
@@ -118,19 +119,19 @@ impl ApiKey {
         Ok(Self(key.to_owned()))
     }
 
-    /// A header's value, behind a prefix.
+    /// The value of a header: the prefix and the key.
     pub(crate) fn header(&self, prefix: &str) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(&format!("{prefix}{}", self.0)).ok()?;
         value.set_sensitive(true);
         Some(value)
     }
 
-    /// The key itself, for those who send it.
+    /// The key itself, for code that sends it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// The text without this key: providers repeat in errors what they were sent.
+    /// The text with this key removed: providers quote in errors what they were sent.
     pub fn remove_from(&self, text: &str) -> String {
         text.replace(&self.0, "…")
     }

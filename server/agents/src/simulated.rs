@@ -29,14 +29,14 @@ use plan::{Next, Plan};
 use script::Script;
 use turn::Turn;
 
-/// How quick the simulated models are, and which there are.
+/// How fast the simulated models are, and which of them exist.
 #[derive(Clone, Debug)]
 pub struct SimulatedSettings {
-    /// Before the first delta of each block.
+    /// Delay before the first delta of each block.
     pub first: Duration,
-    /// Between two deltas.
+    /// Delay between two deltas.
     pub delta: Duration,
-    /// Whether they also answer to the ids that tests use.
+    /// Whether the model ids used by tests exist, too.
     pub test_models: bool,
 }
 
@@ -51,13 +51,13 @@ impl Default for SimulatedSettings {
 }
 
 impl SimulatedSettings {
-    /// Back to back, with the ids that tests use.
+    /// Without delays, and with the model ids used by tests.
     pub fn for_tests() -> Self {
         Self { first: Duration::ZERO, delta: Duration::ZERO, test_models: true }
     }
 }
 
-/// The backend of the simulated models. It has no client to share.
+/// The backend of the simulated models. There is no client to share.
 #[derive(Debug)]
 pub struct Simulated {
     settings: SimulatedSettings,
@@ -86,7 +86,7 @@ const MODELS: [SimulatedModel; 5] = [
 const PROVIDER: &str = "simulated";
 
 impl Simulated {
-    /// The simulated models with a given pace.
+    /// The simulated models at a given pace.
     pub fn new(settings: SimulatedSettings) -> Self {
         Self { settings }
     }
@@ -176,9 +176,9 @@ struct SimulatedSession {
     reasons: bool,
     turns: AtomicU32,
     memory: Memory,
-    /// What it was told to do in the turns to come.
+    /// Instructions for later turns.
     script: Mutex<Script>,
-    /// What it does as the agent of the bridge.
+    /// The steps left to do as the bridge's agent.
     plan: Mutex<Option<Plan>>,
 }
 
@@ -191,7 +191,7 @@ impl AgentSession for SimulatedSession {
         let events = &self.settings.events;
         events.emit(AgentEvent::TurnStart { turn_id: turn_id.clone() });
         let turn = Turn::new(&self.settings, &self.pace, &self.memory, number);
-        // Aborting drops the turn where it stands: it holds nothing that must be given back.
+        // Aborting drops the turn wherever it is: it holds nothing that must be released.
         let ended = if self.has_plan(prompt) {
             abort.run_until_cancelled(turn.pursue(&self.plan, self.reasons)).await
         } else {
@@ -213,7 +213,8 @@ impl AgentSession for SimulatedSession {
 }
 
 impl SimulatedSession {
-    /// Whether a prompt wants the next step of a plan, of a new one if it states a goal.
+    /// Whether a prompt asks for the next step of a plan. A prompt that states a goal begins a new
+    /// plan.
     fn has_plan(&self, prompt: &str) -> bool {
         let mut plan = self.plan.lock();
         if let Some(new) = Plan::for_goal(prompt) {
@@ -228,7 +229,7 @@ impl SimulatedSession {
         self.script.lock().follow(prompt, |prompt| self.has_instructions(prompt))
     }
 
-    /// Takes note of a prompt of the conversation that is resumed, as its turn did.
+    /// Replays a prompt of the resumed conversation, so that scripts and plans continue.
     fn replay(&self, prompt: &str) {
         if self.has_plan(prompt) {
             let next = || self.plan.lock().as_mut().map(Plan::next);

@@ -11,24 +11,25 @@ use wire::{ToolError, ToolResult};
 
 use crate::permission::{Asker, Owner};
 
-/// A call of a tool.
+/// A call of a tool, with everything the tool needs for it.
 #[derive(Clone, Debug, Default)]
 pub struct ToolCall {
-    /// An object that should fit the tool's schema. It comes from the model: check it.
+    /// An object that should fit the tool's schema. It comes from the model, so handlers check it.
     pub arguments: Value,
-    /// Who asks if the tool needs permission. The set fills in its owner and the tool.
+    /// On whose behalf the tool asks for permission. [`ToolSet::call`] fills in the owner and the
+    /// tool.
     pub asker: Asker,
-    /// Where the tool reports output that it has before its end.
+    /// Receives output while the tool still runs.
     pub output: ToolOutput,
 }
 
 impl ToolCall {
-    /// A call that nobody follows.
+    /// A call whose output is discarded.
     pub fn new(arguments: Value) -> Self {
         Self { arguments, ..Self::default() }
     }
 
-    /// The same call, followed: its start was reported under this id, and its output goes there.
+    /// The same call with its output reported: its start was reported under this id.
     #[must_use]
     pub fn followed(self, call_id: &str, output: ToolOutput) -> Self {
         let asker = Asker { call_id: Some(call_id.into()), ..self.asker };
@@ -36,31 +37,31 @@ impl ToolCall {
     }
 }
 
-/// What a tool does.
+/// The implementation of a tool.
 #[async_trait]
 pub trait ToolHandler: Send + Sync + 'static {
     /// Runs the tool. Dropped if the turn is aborted.
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError>;
 }
 
-/// Where a running tool reports its output.
+/// Receives the output of a running tool.
 #[derive(Clone)]
 pub struct ToolOutput(Arc<dyn Fn(&str) + Send + Sync>);
 
 impl ToolOutput {
-    /// Reports to a function, which must not block.
+    /// Passes output to a function, which must not block.
     pub fn new(report: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
     }
 
-    /// Reports what is new.
+    /// Reports output that follows what was reported before.
     pub fn emit(&self, delta: &str) {
         (self.0)(delta);
     }
 }
 
 impl Default for ToolOutput {
-    /// Reports to nobody.
+    /// Discards everything that is reported.
     fn default() -> Self {
         Self::new(|_| {})
     }
@@ -77,11 +78,11 @@ impl fmt::Debug for ToolOutput {
 pub struct Tool {
     /// Unique in its set.
     pub name: String,
-    /// For the model: what it does and when to use it.
+    /// Tells the model what the tool does and when to use it.
     pub description: String,
-    /// JSON schema of the arguments, an object.
+    /// JSON schema of the arguments, which are an object.
     pub parameters: Value,
-    /// What it does.
+    /// What runs when the tool is called.
     pub handler: Arc<dyn ToolHandler>,
 }
 
@@ -91,18 +92,18 @@ impl fmt::Debug for Tool {
     }
 }
 
-/// A second tool of the same name.
+/// Another tool already has this name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is already a tool of that name: `{0}`")]
 pub struct DuplicateTool(pub String);
 
-/// Is consulted about every call of a tool: before it, and about what came of it.
+/// Hooks that run before and after every tool call.
 #[async_trait]
 pub trait ToolHooks: Send + Sync + 'static {
-    /// May change the arguments, or refuse the call. `asker` names the tool.
+    /// May change the arguments or refuse the call. `asker` names the tool.
     async fn before(&self, asker: &Asker, arguments: Value) -> Result<Consent, ToolError>;
 
-    /// May change the outcome. `consent` is what was said before the call.
+    /// May change the outcome. `consent` is what [`before`](Self::before) returned.
     async fn after(
         &self,
         name: &str,
@@ -111,14 +112,14 @@ pub trait ToolHooks: Send + Sync + 'static {
     ) -> Result<ToolResult, ToolError>;
 }
 
-/// A call that may go on.
+/// The consent of the hooks to a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Consent {
-    /// What the tool is called with.
+    /// The arguments for the tool.
     pub arguments: Value,
-    /// Whether the tool need not ask for permission any more.
+    /// Whether the tool need not ask for permission.
     pub is_approved: bool,
-    /// What the model is to read besides the tool's result.
+    /// Text that the model reads in addition to the tool's result.
     pub context: Option<String>,
 }
 
@@ -131,7 +132,7 @@ pub struct ToolSet {
 }
 
 impl ToolSet {
-    /// The four tools that every session has.
+    /// A set of the four tools that every session has.
     pub fn with_job_tools() -> Self {
         let purposes = [
             "Report a document that you have prepared. The first line of the argument is its path.",
@@ -166,7 +167,7 @@ impl ToolSet {
         self.owner
     }
 
-    /// Adds a tool.
+    /// Adds a tool. Fails if its name is taken.
     pub fn add(&self, tool: Tool) -> Result<(), DuplicateTool> {
         self.add_all(vec![tool])
     }
@@ -185,7 +186,7 @@ impl ToolSet {
         Ok(())
     }
 
-    /// Takes tools away. Calls that run go on.
+    /// Removes tools. Running calls continue.
     pub fn remove(&self, names: &[String]) {
         self.tools.write().retain(|tool| !names.contains(&tool.name));
     }
@@ -195,17 +196,17 @@ impl ToolSet {
         self.tools.read().iter().find(|tool| tool.name == name).cloned()
     }
 
-    /// All tools that there are now.
+    /// A snapshot of all tools.
     pub fn iter(&self) -> impl Iterator<Item = Arc<Tool>> {
         self.tools.read().clone().into_iter()
     }
 
-    /// Has every call from now on go through `hooks`, or through none.
+    /// Routes every later call through `hooks`, or through none.
     pub fn set_hooks(&self, hooks: Option<Arc<dyn ToolHooks>>) {
         *self.hooks.write() = hooks;
     }
 
-    /// Calls a tool; one that does not exist fails as a tool does, for the model to read.
+    /// Calls a tool. An unknown name is a tool error, which the model reads.
     pub async fn call(&self, name: &str, mut call: ToolCall) -> Result<ToolResult, ToolError> {
         call.asker.owner = self.owner;
         call.asker.tool = Some(name.into());
@@ -239,7 +240,7 @@ impl fmt::Debug for ToolSet {
 
 const ARGUMENT: &str = "argument";
 
-/// The job tools do nothing but be called: the task engine looks at who called them.
+/// The job tools do nothing: the task engine only looks at which of them were called.
 struct EchoArgument;
 
 #[async_trait]

@@ -1,8 +1,8 @@
-//! What a model can do in a folder, and no further: read, search and change files, run commands.
+//! What a model can do in a folder, and nowhere else: read, search and change files, run commands.
 //!
-//! [`workspace_tools`] makes the tools of one run. They share its memory of what was read, its
-//! [`Workspace`], through which every file access goes, and its permission handler, which is asked
-//! before anything changes.
+//! [`workspace_tools`] makes the tools of one run. They share its record of which files were read,
+//! its [`Workspace`], through which every file access goes, and its permission handler, which is
+//! asked before anything changes.
 //!
 //! ```text
 //!   ToolSet::call ─► argument checks ─► Workspace (look) ─► PermissionHandler ─► Workspace (act)
@@ -43,17 +43,17 @@ use sandbox::ContentHash;
 
 /// The name of the tool that runs commands.
 pub const RUN_COMMAND: &str = "runCommand";
-/// The most that a tool answers with, in bytes; reading files has limits of its own.
+/// Limit for a tool's answer, in bytes; reading files has its own limits.
 const MAX_ANSWER: usize = 64 * 1024;
-/// The largest file that a tool makes or changes.
+/// Size limit of a file that a tool creates or changes, in bytes.
 const MAX_CHANGE: u64 = 1024 * 1024;
 
 /// What the tools of a run work with.
 #[derive(Clone)]
 pub struct WorkspaceSettings {
-    /// The folder, as a sandbox.
+    /// The folder, and which parts of it tools may use.
     pub workspace: Workspace,
-    /// Who is asked before something changes.
+    /// Asked before anything changes.
     pub permissions: Arc<dyn PermissionHandler>,
     /// Whether and how commands are run.
     pub commands: CommandSettings,
@@ -98,11 +98,11 @@ pub fn session_tools(settings: WorkspaceSettings) -> ToolSet {
     tools
 }
 
-/// What the tools of a run share.
+/// State shared by the tools of a run.
 struct Run {
     workspace: Workspace,
     permissions: Arc<dyn PermissionHandler>,
-    /// What the model knows, by where it really is.
+    /// Hashes of the files that the model has read, by resolved path.
     read: Mutex<HashMap<PathBuf, ContentHash>>,
 }
 
@@ -127,7 +127,7 @@ impl From<SandboxError> for ToolFailure {
     }
 }
 
-/// A [`ToolError`] that errors of this module turn into.
+/// A [`ToolError`] that other errors of this module convert into.
 struct ToolFailure(ToolError);
 
 impl From<ToolError> for ToolFailure {
@@ -144,13 +144,13 @@ fn answer(content: String) -> ToolResult {
     ToolResult { content, detailed_content: None }
 }
 
-/// The arguments of a call, which come from a model.
+/// Parses the arguments of a call, which come from a model.
 fn arguments<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
     serde_json::from_value(arguments)
         .map_err(|error| failure("invalid_arguments", format!("invalid arguments: {error}")))
 }
 
-/// Runs work that blocks. Its token is cancelled when the call is dropped.
+/// Runs blocking work. Its token is cancelled when the call is dropped.
 async fn blocking<T: Send + 'static>(
     run: &Arc<Run>,
     work: impl FnOnce(&Run, &CancellationToken) -> Result<T, ToolFailure> + Send + 'static,
@@ -168,7 +168,7 @@ async fn blocking<T: Send + 'static>(
     }
 }
 
-/// Cuts a text that is too long. Whether it was.
+/// Truncates a text to `limit` bytes. Returns whether anything was cut off.
 pub fn cut_at(text: &mut String, limit: usize) -> bool {
     if text.len() <= limit {
         return false;

@@ -1,5 +1,5 @@
-//! One answer of a model while it arrives: its text goes out as events, its tool calls are put
-//! together from their pieces.
+//! One answer of a model while it arrives: text goes out as events, tool calls are assembled from
+//! their pieces.
 
 use std::collections::HashSet;
 
@@ -9,16 +9,16 @@ use wire::Usage;
 use super::chunk::{CallDelta, Chunk};
 use crate::contract::{AgentEvent, AgentEvents, TextKind};
 
-/// An answer, as far as it has come.
+/// An answer, as far as it has been received.
 pub(super) struct Answer<'a> {
     events: &'a AgentEvents,
-    /// Which round of the conversation, for ids.
+    /// The round's number in the conversation, from which ids are derived.
     number: u32,
     blocks: u32,
     open: Option<(TextKind, String)>,
     calls: Vec<CallDraft>,
     pub(super) text: String,
-    /// What a provider wants back, if it does.
+    /// Reasoning that has to be sent back to the provider; empty for most providers.
     pub(super) reasoning: String,
     pub(super) finish_reason: Option<String>,
     pub(super) usage: Option<Usage>,
@@ -32,13 +32,13 @@ struct CallDraft {
     arguments: String,
 }
 
-/// A tool call that is complete.
+/// A complete tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ModelCall {
-    /// As the provider knows it.
+    /// The provider's id for the call.
     pub(super) id: String,
     pub(super) name: String,
-    /// The arguments, or what the model wrote instead.
+    /// The arguments, or the text that the model wrote in place of an object.
     pub(super) arguments: Result<Map<String, Value>, String>,
 }
 
@@ -57,12 +57,12 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// Whether nothing has come of it yet, so that the request can be sent again.
+    /// Whether nothing has been received yet, so that the request can be sent again.
     pub(super) fn is_empty(&self) -> bool {
         self.blocks == 0 && self.calls.is_empty()
     }
 
-    /// Takes a piece of the answer.
+    /// Adds a chunk to the answer.
     pub(super) fn take(&mut self, chunk: &Chunk) {
         self.reasoning.push_str(chunk.reasoning_content());
         for (kind, text) in chunk.texts() {
@@ -75,7 +75,7 @@ impl<'a> Answer<'a> {
         if let Some(reason) = chunk.finish_reason() {
             self.finish_reason = Some(reason.to_owned());
         }
-        // Some count along the way: the last count is the whole.
+        // Some providers report running totals: the last one counts.
         self.usage = chunk.usage().or(self.usage);
     }
 
@@ -103,7 +103,7 @@ impl<'a> Answer<'a> {
         id
     }
 
-    /// Ends the block that is open.
+    /// Ends the open block of text.
     pub(super) fn close(&mut self) {
         if let Some((kind, id)) = self.open.take() {
             self.events.emit(AgentEvent::TextEnd { kind, id, content: None });
@@ -120,17 +120,17 @@ impl<'a> Answer<'a> {
         if draft.id.is_empty() {
             draft.id = delta.id;
         }
-        // Some repeat the name with every piece.
+        // Some providers repeat the name in every piece.
         if draft.name != delta.name {
             draft.name.push_str(&delta.name);
         }
         draft.arguments.push_str(&delta.arguments);
     }
 
-    /// The call that a piece belongs to; `None` if it begins a new one.
+    /// The index of the call that a piece belongs to; `None` if it begins a new one.
     ///
-    /// The index says it, if it can be trusted: some providers leave it out, or give 0 to every
-    /// call, and send each call whole.
+    /// The provider's index decides, if it can be trusted: some providers omit it, or use 0 for
+    /// every call, and send each call in one piece.
     fn place_of(&self, delta: &CallDelta) -> Option<usize> {
         let same_id = |draft: &CallDraft| delta.id.is_empty() || draft.id == delta.id;
         let place = match delta.index {
@@ -144,7 +144,7 @@ impl<'a> Answer<'a> {
         (!begins_again && !is_other).then_some(place)
     }
 
-    /// The calls, once the answer is complete.
+    /// Takes the calls. The answer must be complete.
     pub(super) fn take_calls(&mut self) -> Vec<ModelCall> {
         let mut ids = HashSet::new();
         let drafts = std::mem::take(&mut self.calls).into_iter().enumerate();
@@ -161,8 +161,8 @@ impl<'a> Answer<'a> {
     }
 }
 
-/// An id for a call whose provider's id is missing or not known any more. Nine letters and digits:
-/// there are providers that take no other ids back.
+/// An id for a call whose provider's id is missing or no longer known. Nine letters and digits,
+/// because some providers accept no other ids.
 pub(super) fn make_call_id(round: u32, place: usize) -> String {
     format!("c{:04}{place:04}", round % 10_000)
 }
@@ -173,7 +173,7 @@ impl CallDraft {
     }
 }
 
-/// No arguments at all are an empty object: that is how tools without parameters are called.
+/// An empty text is an empty object: that is how tools without parameters are called.
 fn parse_arguments(text: String) -> Result<Map<String, Value>, String> {
     if text.trim().is_empty() {
         return Ok(Map::new());

@@ -1,7 +1,7 @@
-//! One piece of an answer, as a provider sends it.
+//! One piece of an answer, as sent by a provider.
 //!
-//! Read by hand and not by types: every provider has its own idea of what may be null, missing, a
-//! list or a text, and none of these differences should end an answer.
+//! Parsed by hand rather than into types: providers differ in what may be null, missing, a list or
+//! a text, and no such difference should end an answer.
 
 use serde_json::Value;
 use wire::Usage;
@@ -9,7 +9,7 @@ use wire::Usage;
 use super::failure::{Complaint, Failure, shorten};
 use crate::contract::TextKind;
 
-/// A piece, or a whole answer of a provider that does not stream.
+/// A piece of a streamed answer, or a whole answer of a provider that does not stream.
 #[derive(Debug)]
 pub(super) struct Chunk(Value);
 
@@ -32,7 +32,7 @@ impl Chunk {
         Ok(Self(json))
     }
 
-    /// Whether there is an answer in it at all.
+    /// Whether it contains an answer at all.
     pub(super) fn has_choice(&self) -> bool {
         self.choice().is_some()
     }
@@ -46,14 +46,14 @@ impl Chunk {
         ["delta", "message"].into_iter().find_map(|name| choice.get(name).filter(|d| d.is_object()))
     }
 
-    /// The text in it, in order.
+    /// The texts it contains, in order.
     pub(super) fn texts(&self) -> Vec<(TextKind, String)> {
         let mut texts = Vec::new();
         let Some(delta) = self.delta() else {
             return texts;
         };
         let text = |name: &str| delta.get(name).and_then(Value::as_str).unwrap_or_default();
-        // Two names for the same; some providers send both.
+        // Two names for the same field; some providers send both.
         let reasoning = Some(text("reasoning_content")).filter(|text| !text.is_empty());
         texts.push((TextKind::Reasoning, reasoning.unwrap_or(text("reasoning")).to_owned()));
         if let Some(Value::Array(parts)) = delta.get("content") {
@@ -65,14 +65,14 @@ impl Chunk {
         texts
     }
 
-    /// Whether the reasoning has the name of those providers that want it back with the results
-    /// of tools.
+    /// The reasoning under the name used by those providers that want it back with the results of
+    /// tools.
     pub(super) fn reasoning_content(&self) -> &str {
         let delta = self.delta();
         delta.and_then(|delta| delta.get("reasoning_content")?.as_str()).unwrap_or_default()
     }
 
-    /// The pieces of tool calls in it.
+    /// The pieces of tool calls it contains.
     pub(super) fn calls(&self) -> Vec<CallDelta> {
         let calls = self.delta().and_then(|delta| delta.get("tool_calls")?.as_array());
         calls.into_iter().flatten().map(call).collect()
@@ -83,7 +83,7 @@ impl Chunk {
         self.choice()?.get("finish_reason")?.as_str().filter(|reason| !reason.is_empty())
     }
 
-    /// What the request took, if it says.
+    /// Token usage of the request, if reported.
     pub(super) fn usage(&self) -> Option<Usage> {
         let usage = self.0.get("usage").filter(|usage| usage.is_object())?;
         let count = |pointer: &str| usage.pointer(pointer).and_then(Value::as_u64);
@@ -100,7 +100,7 @@ impl Chunk {
     }
 }
 
-/// A part of a message that comes as a list.
+/// One part of a message that is sent as a list of parts.
 fn part(part: &Value) -> Option<(TextKind, String)> {
     if let Some(text) = part.get("text").and_then(Value::as_str) {
         return Some((TextKind::Message, text.to_owned()));

@@ -1,4 +1,4 @@
-//! Requests to a provider and the bytes of its answers. The only place that knows HTTP.
+//! Requests to a provider and the bytes of its answers. The only module that knows HTTP.
 //!
 //! Dropping a call or a [`Body`] closes its connection: that is how a turn is aborted.
 
@@ -16,22 +16,22 @@ use super::failure::{Complaint, Failure, retry_after, shorten};
 use super::settings::ProviderSettings;
 use crate::provider::ApiKey;
 
-/// What is read of an error.
+/// Limit for the body of an error, in bytes.
 const LONGEST_ERROR: usize = 64 * 1024;
-/// What is read of a list of models.
+/// Limit for a list of models, in bytes.
 const LONGEST_MODEL_LIST: usize = 8 * 1024 * 1024;
-/// People wait for the list of models, so it has less time than an answer.
+/// People wait for the list of models, so its timeout is shorter than that of an answer.
 const MODEL_LIST_TIME: Duration = Duration::from_secs(10);
 const STREAM_OPTIONS: &str = "stream_options";
 
 /// The client of one provider, shared by its sessions.
 pub(super) struct Client {
     settings: ProviderSettings,
-    /// Made when it is first needed, gone when it is closed.
+    /// Created on first use, `None` after it is closed.
     http: Mutex<Option<reqwest::Client>>,
-    /// The key that was sent last, to be kept out of what people get to read.
+    /// The key that was sent last, to be removed from texts that people read.
     key: Mutex<Option<ApiKey>>,
-    /// The provider has said that it can't count tokens in streams.
+    /// Set once the provider has refused to count tokens in streams.
     without_stream_options: AtomicBool,
 }
 
@@ -49,7 +49,7 @@ impl Client {
         &self.settings
     }
 
-    /// A failure for people to read, without any key.
+    /// A failure as text for people, without any key.
     pub(super) fn describe(&self, failure: &Failure) -> String {
         let text = failure.to_string();
         match &*self.key.lock() {
@@ -58,7 +58,7 @@ impl Client {
         }
     }
 
-    /// Asks for a streamed answer.
+    /// Requests a streamed answer.
     pub(super) async fn chat(&self, mut request: Value) -> Result<Body, Failure> {
         let with_options = !self.without_stream_options.load(Ordering::Relaxed);
         if with_options {
@@ -97,14 +97,14 @@ impl Client {
         })
     }
 
-    /// Asks for the list of models.
+    /// Requests the list of models.
     pub(super) async fn models(&self) -> Result<Value, Failure> {
         let deadline = Instant::now() + MODEL_LIST_TIME;
         let url = self.settings.base_url.join(&["models"]);
         let request = self.http()?.get(url).header(ACCEPT, "application/json");
         let response = self.send(request, deadline).await?;
         let limit = LONGEST_MODEL_LIST;
-        // No idle time: the deadline is for all of it.
+        // No idle timeout: the deadline covers the whole body.
         let mut body = Body { response, deadline, idle: Duration::ZERO, left: limit, limit };
         let text = body.read_all().await?;
         serde_json::from_slice(&text)
@@ -128,11 +128,11 @@ impl Client {
     }
 
     fn make_http(&self) -> Result<reqwest::Client, reqwest::Error> {
-        // Fails if another part of the process has chosen before, which is as good.
+        // Fails if another part of the process has installed one before, which is just as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let base_url = &self.settings.base_url;
         let mut builder = reqwest::Client::builder()
-            // A key goes nowhere but where the operator says.
+            // A key must only go to the configured address.
             .redirect(Policy::none())
             .retry(reqwest::retry::never())
             .connect_timeout(self.settings.limits.connect)
@@ -141,7 +141,8 @@ impl Client {
             builder = builder.no_proxy();
         }
         if !base_url.is_encrypted() {
-            // A machine without any certificates can still reach its own models.
+            // No certificates are loaded, so that a machine without any can still reach its own
+            // models.
             builder = builder.tls_certs_only([]);
         }
         builder.build()
@@ -153,12 +154,12 @@ impl Client {
         Ok(key)
     }
 
-    /// Fails if the key that was set up is not there.
+    /// Fails if the configured key is missing.
     pub(super) async fn check_key(&self) -> Result<(), Failure> {
         self.key().await.map(drop)
     }
 
-    /// Sends a request and waits for the head of an answer that is not an error.
+    /// Sends a request and waits for the head of a successful response.
     async fn send(&self, request: RequestBuilder, deadline: Instant) -> Result<Response, Failure> {
         let mut request = request.headers(self.settings.headers.map().clone());
         if let Some(key) = self.key().await? {
@@ -193,7 +194,7 @@ async fn refusal(response: Response) -> Failure {
         let deadline = Instant::now() + MODEL_LIST_TIME;
         let limit = LONGEST_ERROR;
         let mut body = Body { response, deadline, idle: Duration::ZERO, left: limit, limit };
-        // Half an explanation is better than none.
+        // Half an explanation is better than none, so a truncated body is accepted.
         let text = body.read_available().await;
         Complaint::read(&String::from_utf8_lossy(&text))
     };
@@ -208,30 +209,30 @@ fn explain(status: StatusCode, mut complaint: Complaint) -> Complaint {
     complaint
 }
 
-/// What an answer is.
+/// The kind of a response's body, by its content type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyKind {
-    /// Events, one after the other.
+    /// Server-sent events, as requested.
     Stream,
-    /// All in one piece: some providers do that, whatever one asks.
+    /// A whole answer at once: some providers ignore the request to stream.
     Whole,
-    /// For people. Something else lives at that address.
+    /// A web page: there is no chat endpoint at this address.
     Page,
 }
 
-/// An answer that is being read.
+/// The body of a response while it is being read.
 pub(super) struct Body {
     response: Response,
-    /// When the next piece must have come.
+    /// When the next piece must have arrived.
     deadline: Instant,
-    /// From one piece to the next; zero leaves the deadline where it is.
+    /// Longest time between two pieces; zero leaves the deadline unchanged.
     idle: Duration,
     left: usize,
     limit: usize,
 }
 
 impl Body {
-    /// What it is by its own account.
+    /// The kind declared by the response's headers.
     pub(super) fn kind(&self) -> BodyKind {
         let kind = self.response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let kind = kind.unwrap_or_default().trim_start().to_ascii_lowercase();
@@ -261,7 +262,7 @@ impl Body {
         Ok(piece)
     }
 
-    /// All that is left must come within this time.
+    /// Everything that is left must arrive within this time.
     pub(super) fn hurry(&mut self, time: Duration) {
         self.deadline = self.deadline.min(Instant::now() + time);
         self.idle = Duration::ZERO;
@@ -303,8 +304,8 @@ fn not_sent(error: &reqwest::Error) -> Failure {
     Failure::Lost(format!("the connection was lost: {cause}"))
 }
 
-/// What is behind an error. The layers above it only repeat that there is one, and the address,
-/// which can hold more than people should read.
+/// The root cause of an error. The layers above only repeat that there is one, and the address,
+/// which can contain more than people should see.
 fn cause_of(error: &dyn std::error::Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {

@@ -34,7 +34,7 @@ pub(super) struct Conversation {
 }
 
 impl Conversation {
-    /// Begins a conversation, or continues the one that the facts tell of.
+    /// Begins a conversation, or continues the one described by the facts.
     pub(super) fn new(
         client: Arc<Client>,
         model: ProviderModel,
@@ -64,7 +64,7 @@ impl Conversation {
                 Ok(false) => return Ok(()),
                 Err(Failed { failure, attempts }) => {
                     if failure.is_about_the_request() {
-                        // It would be refused again with every prompt that follows.
+                        // The provider would refuse it again with every later prompt.
                         self.history.lock().take_back(place);
                     }
                     return Err(AgentError::Failed(self.explain(&failure, attempts)));
@@ -97,7 +97,7 @@ impl Conversation {
         text
     }
 
-    /// One request and the tools that it leads to; true if the model wants to see their results.
+    /// One request and the tools it calls; true if the model has to see their results.
     async fn run_round(&self, number: u32) -> Result<bool, Failed> {
         let mut attempts = 0;
         loop {
@@ -124,7 +124,7 @@ impl Conversation {
     pub(super) fn request(&self) -> Value {
         let messages = self.history.lock().to_json();
         let mut request = json!({ "model": self.model.id, "messages": messages, "stream": true });
-        // Those that there are now: they may change within a prompt.
+        // Read for every request: the tools may change during a turn.
         let tools = self.settings.tools.iter().map(|tool| {
             json!({ "type": "function", "function": {
                 "name": tool.name,
@@ -133,7 +133,7 @@ impl Conversation {
             } })
         });
         let tools: Vec<_> = tools.collect();
-        // An empty list is refused by some.
+        // Some providers refuse an empty list.
         if !tools.is_empty() {
             request["tools"] = Value::Array(tools);
         }
@@ -141,7 +141,7 @@ impl Conversation {
     }
 }
 
-/// A round that failed, after so many attempts.
+/// A failed round, and how often its request was sent.
 struct Failed {
     failure: Failure,
     attempts: u32,

@@ -1,21 +1,19 @@
-//! Server-sent events, from bytes that are split anywhere.
+//! Server-sent events, parsed from bytes that may be split anywhere.
 //!
-//! Only what chat streams use: the data and the name of an event. Identities and reconnection mean
-//! nothing for the answer to a POST.
+//! Only what chat streams use: the data and the name of an event. Event ids and reconnection are
+//! meaningless in the response to a POST.
 
-/// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
-    /// Empty for most.
+    /// Empty for most events.
     pub(super) name: String,
     pub(super) data: String,
 }
 
-/// Takes bytes and gives events. What it keeps is bounded by what it is fed, which the caller
-/// bounds.
+/// Turns bytes into events. Its buffer grows with its input, which the caller has to limit.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
-    /// The line that is not complete. Bytes: a split may go through a character.
+    /// The incomplete last line. Bytes, because a character may be split.
     line: Vec<u8>,
     event: Event,
     has_data: bool,
@@ -23,7 +21,7 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// The events that are complete with these bytes.
+    /// Returns the events that these bytes complete.
     pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Event> {
         let mut events = Vec::new();
         for &byte in bytes {
@@ -37,7 +35,8 @@ impl Decoder {
         events
     }
 
-    /// The event that lacks its empty line. Browsers drop it; some servers end like that.
+    /// The last event if its empty line is missing. Browsers drop it, but some servers end this
+    /// way.
     pub(super) fn finish(&mut self) -> Option<Event> {
         if !self.line.is_empty() {
             self.end_line();
@@ -52,7 +51,7 @@ impl Decoder {
         }
         let line = String::from_utf8_lossy(&line);
         let line = line.trim_start_matches('\u{feff}');
-        // A comment has an empty field name.
+        // Comments have an empty field name.
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {

@@ -1,4 +1,4 @@
-//! What can go wrong with a request, what it is called, and whether asking again may help.
+//! What can go wrong with a request, how it is described, and whether a retry may help.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,35 +7,35 @@ use serde_json::Value;
 
 use super::settings::ProviderLimits;
 
-/// Longer messages are cut: some providers answer with whole pages.
+/// In characters. Some providers answer with whole pages.
 const LONGEST_MESSAGE: usize = 500;
 
-/// Why a request failed. Displays as a sentence for people, which may still hold a key: see
+/// Why a request failed. Displays as a sentence for people, which may still contain a key: see
 /// `Client::describe`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Failure {
-    /// Nothing was sent.
+    /// Nothing could be sent.
     #[error("{0}")]
     NotReady(String),
-    /// An answer that is none.
+    /// A response with an error status.
     #[error("HTTP {status}: {}", .complaint.message)]
     Refused { status: u16, complaint: Complaint, retry_after: Option<Duration> },
-    /// An error in the midst of a stream.
+    /// An error in the middle of a stream.
     #[error("the provider reports an error: {}", .0.message)]
     Reported(Complaint),
-    /// No connection, or no more.
+    /// The connection failed or was lost.
     #[error("{0}")]
     Lost(String),
-    /// A stream that ended before the answer did.
+    /// The stream ended before the answer did.
     #[error("the answer was cut off: the provider ended the stream in the middle")]
     CutOff,
-    /// Too slow.
+    /// The provider did not send anything within the time limit.
     #[error("{0} (time-out)")]
     TimedOut(String),
-    /// Not what such an endpoint says.
+    /// The response is not what a chat endpoint sends.
     #[error("not an answer of a chat endpoint: {0}")]
     Garbled(String),
-    /// More than one answer may have.
+    /// The answer exceeds the limit, in bytes.
     #[error("the answer is larger than {0} bytes")]
     TooLarge(usize),
     /// The provider ended the answer before the model did.
@@ -43,27 +43,27 @@ pub(super) enum Failure {
     Incomplete(String),
 }
 
-/// What a provider complains about.
+/// The error that a provider reports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Complaint {
     pub(super) message: String,
-    /// A word or a number.
+    /// The provider's error code: a word or a number.
     pub(super) code: String,
 }
 
 impl Complaint {
-    /// From the body of an error, in any of the shapes that are about.
+    /// Parses the body of an error in any of the known shapes.
     pub(super) fn read(body: &str) -> Self {
         match serde_json::from_str(body) {
             Ok(json) => Self::from_json(&json),
-            // A page for people has nothing to say here.
+            // A web page explains nothing here.
             Err(_) if body.trim_start().starts_with('<') => Self::default().or_unexplained(),
             Err(_) => Self { message: shorten(body), code: String::new() }.or_unexplained(),
         }
     }
 
-    /// From `{"error":{"message",…}}`, `{"error":"…"}`, `{"message":"…"}`, `{"detail":"…"}`, or one
-    /// of these in a list.
+    /// Parses `{"error":{"message",…}}`, `{"error":"…"}`, `{"message":"…"}`, `{"detail":"…"}`, or
+    /// one of these in a list.
     pub(super) fn from_json(json: &Value) -> Self {
         let json = json.get(0).unwrap_or(json);
         let error = json.get("error").filter(|error| !error.is_null()).unwrap_or(json);
@@ -87,7 +87,8 @@ impl Complaint {
         self
     }
 
-    /// Whether the conversation is longer than the model can read. There is no common word for it.
+    /// Whether the conversation exceeds the model's context window. Providers share no code for
+    /// this.
     fn is_overflow(&self) -> bool {
         const CODES: [&str; 4] = [
             "context_length_exceeded",
@@ -111,7 +112,7 @@ impl Complaint {
 }
 
 impl Failure {
-    /// Whether the conversation is longer than the model can read.
+    /// Whether the conversation exceeds the model's context window.
     pub(super) fn is_overflow(&self) -> bool {
         match self {
             Self::Refused { status, complaint, .. } => *status != 429 && complaint.is_overflow(),
@@ -120,25 +121,25 @@ impl Failure {
         }
     }
 
-    /// Whether the provider would not take this request however often it is sent.
+    /// Whether the provider would refuse this request however often it is sent.
     pub(super) fn is_about_the_request(&self) -> bool {
         self.is_overflow() || matches!(self, Self::Refused { status: 400 | 413 | 422, .. })
     }
 
-    /// Whether the provider does not know the option of that name.
+    /// Whether the provider rejected the option of that name.
     pub(super) fn blames(&self, option: &str) -> bool {
         matches!(self, Self::Refused { status: 400 | 422, complaint, .. }
             if complaint.message.contains(option))
     }
 
-    /// How long to wait before the request is sent again, if that makes sense at all.
+    /// How long to wait before the next attempt; `None` if a retry makes no sense.
     pub(super) fn retry_wait(&self, attempt: u32, limits: &ProviderLimits) -> Option<Duration> {
         if attempt >= limits.retries || self.is_overflow() {
             return None;
         }
         let asked = match self {
             Self::Refused { status, complaint, retry_after } if is_passing(*status) => {
-                // Waiting does not fill an account.
+                // Waiting does not raise a quota.
                 if complaint.code == "insufficient_quota" {
                     return None;
                 }
@@ -154,7 +155,7 @@ impl Failure {
         }
     }
 
-    /// For logs: what happened, without a word of the provider's.
+    /// What happened, for logs: contains no text of the provider.
     pub(super) fn headline(&self) -> String {
         match self {
             Self::Refused { status, .. } => format!("HTTP {status}"),
@@ -169,15 +170,16 @@ fn is_passing(status: u16) -> bool {
     matches!(status, 429 | 500 | 502..=504 | 520..=529)
 }
 
-/// Doubled each time, and up to a quarter longer by chance, so that clients that failed together
-/// do not come back together.
+/// Doubles each time, plus up to a quarter at random, so that clients that failed together do not
+/// retry together.
 fn back_off(attempt: u32, limits: &ProviderLimits) -> Duration {
     let wait = limits.first_back_off.saturating_mul(1 << attempt.min(16));
     let chance = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.subsec_micros());
     (wait + wait / 4 * (chance % 100) / 100).min(limits.longest_wait)
 }
 
-/// How long the provider wants one to wait: in seconds, as a date, or in its own milliseconds.
+/// How long the provider asks clients to wait: in seconds, as a date, or in its own header in
+/// milliseconds.
 pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let text = |name: &str| Some(headers.get(name)?.to_str().ok()?.trim());
     if let Some(Ok(milliseconds)) = text("retry-after-ms").map(str::parse) {
@@ -191,9 +193,9 @@ pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Durati
     Some(date.duration_since(now).unwrap_or_default())
 }
 
-/// One line of bounded length.
+/// The text on one line, truncated.
 pub(super) fn shorten(text: &str) -> String {
-    // Far more than is kept, so that a huge text is not gone through.
+    // Only a prefix is processed, so that a huge text costs no time.
     let words = text.get(..text.floor_char_boundary(LONGEST_MESSAGE * 8)).unwrap_or(text);
     let line = words.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST_MESSAGE) {

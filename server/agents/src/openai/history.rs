@@ -1,7 +1,7 @@
-//! What was said in a conversation, in the form in which providers take it.
+//! What was said in a conversation, in the form that providers accept.
 //!
-//! A call of a tool is kept together with its result, so there is no way to have one without the
-//! other: providers refuse such a history, and with it every prompt that would follow.
+//! A tool call is stored together with its result, so neither can exist without the other:
+//! providers refuse such a history, and with it every later prompt.
 
 use std::path::Path;
 
@@ -12,16 +12,16 @@ use super::answer::make_call_id;
 use crate::facts::Fact;
 
 const LONGEST_NAME: usize = 64;
-/// What the model reads of a call that was cut off. Sessions report the same.
+/// What the model reads as the result of an interrupted call. Sessions report the same.
 const ABORTED: &str = "error: aborted";
 
-/// The conversation so far.
+/// The messages of a conversation so far.
 #[derive(Debug)]
 pub(super) struct History {
     system: String,
     messages: Vec<Message>,
-    /// Where the last turns begin that had come to no end when the conversation was resumed. The
-    /// provider may have refused them, which facts do not tell.
+    /// Index of the first message of the turns that were unfinished when the conversation was
+    /// resumed. The provider may have refused them, which facts do not record.
     doubtful: Option<usize>,
 }
 
@@ -35,23 +35,23 @@ enum Message {
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub(super) text: String,
-    /// Only of providers that want it back.
+    /// Empty unless the provider wants it back.
     pub(super) reasoning: String,
     pub(super) calls: Vec<AnsweredCall>,
 }
 
-/// A call of a tool and what the model gets for it.
+/// A tool call and the result that the model reads.
 #[derive(Clone, Debug)]
 pub(super) struct AnsweredCall {
     pub(super) id: String,
     pub(super) name: String,
-    /// JSON, an object.
+    /// A JSON object, serialised.
     pub(super) arguments: String,
     pub(super) result: String,
 }
 
 impl History {
-    /// A conversation that has not begun, in a folder.
+    /// The history of a new conversation in a folder.
     pub(super) fn new(working_directory: &Path) -> Self {
         let folder = working_directory.display();
         let system = format!(
@@ -61,8 +61,8 @@ impl History {
         Self { system, messages: Vec::new(), doubtful: None }
     }
 
-    /// A conversation as its facts tell it: the messages are those that were sent before, but for
-    /// the ids of calls, which facts do not have.
+    /// Rebuilds the history from facts. The messages are the same as before, except for the ids of
+    /// calls, which facts do not have.
     pub(super) fn resume(working_directory: &Path, facts: &[Fact]) -> Self {
         let mut history = Self::new(working_directory);
         let mut said = Said::default();
@@ -71,7 +71,7 @@ impl History {
         for fact in facts {
             let ends_answer = match fact {
                 Fact::Prompt(_) | Fact::Round => true,
-                // Within an answer text comes before calls, so this is another answer.
+                // Within one answer text comes before calls, so this begins another answer.
                 Fact::Message(_) => !said.calls.is_empty(),
                 Fact::ToolCall { .. } => false,
             };
@@ -102,7 +102,7 @@ impl History {
         history
     }
 
-    /// Adds a prompt and returns where it is. One that was not answered and is asked again is one.
+    /// Adds a prompt and returns its index. Repeating a prompt that was not answered adds nothing.
     pub(super) fn ask(&mut self, prompt: &str) -> usize {
         if matches!(self.messages.last(), Some(Message::User(last)) if last == prompt) {
             return self.messages.len() - 1;
@@ -111,17 +111,17 @@ impl History {
         self.messages.len() - 1
     }
 
-    /// Adds what the model said; nothing is not worth remembering.
+    /// Adds the model's answer, unless it is empty.
     pub(super) fn answer(&mut self, said: Said) {
         if !said.text.is_empty() || !said.calls.is_empty() {
             self.messages.push(Message::Assistant(said));
-            // The provider has taken everything before it.
+            // The provider has accepted everything before it.
             self.doubtful = None;
         }
     }
 
-    /// Forgets a prompt that was refused and everything after it; and what is doubtful, or every
-    /// prompt to come would be refused for it.
+    /// Removes a prompt that was refused and everything after it, and also the doubtful turns:
+    /// otherwise every later prompt would be refused because of them.
     pub(super) fn take_back(&mut self, place: usize) {
         self.messages.truncate(self.doubtful.take().unwrap_or(place).min(place));
     }
@@ -130,7 +130,7 @@ impl History {
         self.messages.clear();
     }
 
-    /// As the provider takes it.
+    /// The `messages` of a request.
     pub(super) fn to_json(&self) -> Value {
         let mut list = vec![json!({ "role": "system", "content": self.system })];
         let is_prompt = |message: &Message| matches!(message, Message::User(_));
@@ -138,8 +138,8 @@ impl History {
         let mut prompts = Vec::new();
         for (place, message) in self.messages.iter().enumerate() {
             match message {
-                // A prompt that was never answered and the next one are one message: the
-                // templates of many models insist on question and answer.
+                // An unanswered prompt and the next one become one message: the templates of many
+                // models insist on alternating roles.
                 Message::User(prompt) => prompts.push(&**prompt),
                 Message::Assistant(said) => {
                     list.extend(user(&mut prompts));
@@ -160,8 +160,8 @@ fn user(prompts: &mut Vec<&str>) -> Option<Value> {
 }
 
 impl AnsweredCall {
-    /// A call that has not ended. `arguments` is `None` if the model wrote something else than an
-    /// object, which not every provider takes back.
+    /// A call that is still running. `arguments` is `None` if the model did not write an object,
+    /// which not every provider accepts back.
     pub(super) fn new(id: String, name: &str, arguments: Option<&Map<String, Value>>) -> Self {
         let arguments = arguments.cloned().unwrap_or_default();
         Self {
@@ -180,7 +180,8 @@ impl AnsweredCall {
     }
 }
 
-/// What a model makes up need not be a name that its provider takes back.
+/// Keeps only characters that providers accept, because models make up names; `unknown` if none is
+/// left.
 fn acceptable_name(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let name: String = name.chars().filter(|c| plain(*c)).take(LONGEST_NAME).collect();

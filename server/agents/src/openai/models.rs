@@ -1,4 +1,4 @@
-//! The models of a provider: those that were set up, or those that it lists.
+//! The models of a provider: those in the settings, or those that it lists.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use super::client::Client;
 use super::failure::{Failure, shorten};
 use crate::provider::ProviderModel;
 
-/// How long a failure is remembered: a page that is loaded again must not wait for it again, but
-/// somebody who has just started the provider should find it.
+/// How long a failure is remembered: reloading a page must not wait for it again, but a provider
+/// that was just started should be found.
 const FAILURE_MEMORY: Duration = Duration::from_secs(3);
 
-/// The list, remembered for a while.
+/// The list of models, cached for a while.
 pub(super) struct ModelList {
     client: Arc<Client>,
-    /// Locked while the provider is asked, so that it is asked once.
+    /// Held while the provider is queried, so that concurrent callers share one request.
     known: Mutex<Option<Known>>,
 }
 
@@ -33,7 +33,7 @@ impl ModelList {
         Self { client, known: Mutex::default() }
     }
 
-    /// The models there are. Cancel safe.
+    /// The available models. Cancel safe.
     pub(super) async fn get(&self) -> Result<Arc<[ProviderModel]>, Failure> {
         let settings = self.client.settings();
         if !settings.models.is_empty() {

@@ -25,7 +25,7 @@ const EPILOGUE: Duration = Duration::from_secs(2);
 const LAST_BYTES: Duration = Duration::from_millis(100);
 const END_MARK: &str = "[DONE]";
 
-/// One round.
+/// One request to the model, while it is under way.
 pub(super) struct Round<'a> {
     conversation: &'a Conversation,
     number: u32,

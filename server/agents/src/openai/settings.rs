@@ -1,4 +1,4 @@
-//! How a provider is reached, as the operator set it up. Nothing in here shows a key.
+//! How a provider is reached, as configured by the operator. Nothing in here prints a key.
 
 use std::time::Duration;
 
@@ -6,27 +6,27 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::provider::{BaseUrl, KeySource, ProviderModel};
 
-/// One provider.
+/// Settings of one provider.
 #[derive(Clone, Debug)]
 pub struct ProviderSettings {
     /// A short name, for lists and logs.
     pub name: String,
-    /// Where its API begins.
+    /// The base address of its API.
     pub base_url: BaseUrl,
     /// Where its key comes from.
     pub key: KeySource,
     /// The header that carries the key; without one it is `Authorization: Bearer KEY`.
     pub key_header: Option<HeaderName>,
-    /// Sent with every request.
+    /// Extra headers, sent with every request.
     pub headers: ProviderHeaders,
-    /// Its models; if there are none, the provider is asked.
+    /// Its models; if empty, the provider is asked for them.
     pub models: Vec<ProviderModel>,
-    /// What one may wait for, and how much.
+    /// Timeouts and other limits.
     pub limits: ProviderLimits,
 }
 
 impl ProviderSettings {
-    /// A provider without a key, with the usual limits, that is asked for its models.
+    /// A provider without a key, with default limits, that is asked for its models.
     pub fn new(name: &str, base_url: BaseUrl) -> Self {
         Self {
             name: name.to_owned(),
@@ -40,7 +40,7 @@ impl ProviderSettings {
     }
 }
 
-/// Further headers. Values are never printed by `{:?}`.
+/// Extra headers. Values are never printed by `{:?}`.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderHeaders(HeaderMap);
 
@@ -73,32 +73,33 @@ impl ProviderHeaders {
     }
 }
 
-/// Reads the name of the header that carries a key; the error says what is accepted.
+/// Parses the name of the header that carries a key; the error says what is accepted.
 pub fn parse_key_header(name: &str) -> Result<HeaderName, String> {
     HeaderName::from_bytes(name.as_bytes())
         .map_err(|_| format!("not a header's name, use one such as api-key: `{name}`"))
 }
 
-/// What one may wait for, and how much.
+/// Timeouts and other limits for requests to a provider.
 #[derive(Clone, Debug)]
 pub struct ProviderLimits {
-    /// For a connection.
+    /// Timeout for establishing a connection.
     pub connect: Duration,
-    /// From the request to the first byte of an answer. Long: models are loaded, and think.
+    /// Timeout from the request to the first byte of an answer. Long, because models have to be
+    /// loaded and think.
     pub first_byte: Duration,
-    /// Between two pieces of an answer.
+    /// Timeout between two pieces of an answer.
     pub idle: Duration,
-    /// How often a request is repeated of which nothing has been answered.
+    /// How often a request is repeated as long as nothing of its answer was received.
     pub retries: u32,
-    /// Before it is repeated for the first time, unless the provider says; doubled each time.
+    /// Delay before the first retry, unless the provider names one; doubled for each further retry.
     pub first_back_off: Duration,
-    /// If the provider wants one to wait longer than this, the request fails.
+    /// If the provider asks for a longer delay than this, the request fails.
     pub longest_wait: Duration,
-    /// Requests for one prompt. A model that calls tools for ever costs money for ever.
+    /// Limit of requests for one prompt. A model that calls tools for ever costs money for ever.
     pub rounds: u32,
-    /// Of one answer, with all that is around its text.
+    /// Limit for one answer, in bytes, including everything around its text.
     pub answer_bytes: usize,
-    /// How long the list of models is remembered.
+    /// How long the list of models is cached.
     pub model_list: Duration,
 }
 

@@ -24,7 +24,7 @@ use crate::tool::ToolSet;
 const KEY: &str = "sk-secret-0123456789";
 const MODEL: &str = "some-model";
 
-/// A provider, a conversation with its model, and everything that was reported.
+/// A provider, a conversation with its model, and all reported events.
 struct Harness {
     stub: StubProvider,
     backend: OpenAi,
@@ -89,7 +89,7 @@ impl Harness {
         self.session.run_turn(prompt, &CancellationToken::new()).await
     }
 
-    /// Runs a prompt that must fail, and says how.
+    /// Runs a prompt that must fail, and returns the error.
     async fn fail(&self, prompt: &str) -> String {
         match self.run(prompt).await {
             Err(AgentError::Failed(message)) => {
@@ -131,7 +131,7 @@ impl Harness {
         outcomes.collect()
     }
 
-    /// What the provider gets to read with the next prompt, without the system message.
+    /// What the provider receives with the next prompt, without the system message.
     async fn history(&self) -> Vec<Value> {
         self.stub.push(Frames::saying("noted"));
         self.run("and now?").await.expect("an answer");
@@ -143,7 +143,7 @@ impl Harness {
     }
 }
 
-/// Question and answer take turns, and every call has its result.
+/// Roles alternate, and every call has its result.
 fn assert_sound(messages: &[Value]) {
     let mut open: Vec<&Value> = Vec::new();
     let mut before = "";

@@ -1,4 +1,4 @@
-//! Finds the instructions in a prompt. Pure: text in, steps out.
+//! Finds the instructions in a prompt. A pure function from text to steps.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-/// One thing to do.
+/// One instruction of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
     UseTool {
@@ -25,20 +25,20 @@ pub(super) enum Step {
         input: u64,
         output: u64,
     },
-    /// Says what was said before this prompt.
+    /// Repeats the conversation before this prompt.
     Repeat,
 }
 
-/// What a tool is called with.
+/// The argument of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Argument {
-    /// For the tool's only, or most important, parameter.
+    /// Goes to the tool's only, or most important, parameter.
     Text(String),
-    /// For all parameters; and how it was written.
+    /// All parameters, and the text as it was written.
     Object(Map<String, Value>, String),
 }
 
-/// The measuring turn.
+/// A stream of deltas at fixed intervals, for measurements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stream {
     pub(super) deltas: u32,
@@ -49,7 +49,7 @@ pub(super) struct Stream {
 /// The first line of a prompt that is sent again after a crash.
 const CRASHED_BEFORE: &str = "The session crashed, please redo";
 
-/// The steps that a prompt asks for, in order. `is_tool` tells the names of tools from words.
+/// The steps that a prompt asks for, in order. `is_tool` distinguishes names of tools from words.
 pub(super) fn parse(prompt: &str, is_tool: impl Fn(&str) -> bool) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut at = 0;
@@ -72,17 +72,17 @@ pub(super) fn parse(prompt: &str, is_tool: impl Fn(&str) -> bool) -> Vec<Step> {
     steps
 }
 
-/// A place where an instruction may begin.
+/// A position where an instruction may begin.
 struct Candidate<'a> {
     verb: &'a str,
-    /// What stands just before it.
+    /// The text just before it.
     before: &'a str,
-    /// From the verb on.
+    /// The text from the verb on.
     rest: &'a str,
 }
 
 impl Candidate<'_> {
-    /// The instruction and its length, if it is one.
+    /// The instruction and its length in bytes, if there is one.
     fn parse(&self, is_tool: impl Fn(&str) -> bool) -> Option<(Step, usize)> {
         if NEGATION.is_match(self.before) {
             return None;
@@ -173,7 +173,7 @@ impl Candidate<'_> {
     }
 }
 
-/// The last few words: a long prompt must not be searched from its beginning for every verb.
+/// The last few words: otherwise a long prompt would be searched from its beginning for every verb.
 fn tail(text: &str) -> &str {
     const BYTES: usize = 64;
     let start = text.ceil_char_boundary(text.len().saturating_sub(BYTES));
@@ -184,7 +184,7 @@ fn is_once(rest: &str, length: usize) -> bool {
     rest[..length].to_lowercase().contains("once")
 }
 
-/// At most an hour: a prompt must not be able to ask for a time that cannot be counted.
+/// At most an hour, so that no prompt can ask for a time that overflows.
 fn milliseconds(number: &str, factor: f64) -> Option<Duration> {
     let milliseconds: f64 = number.parse::<f64>().ok()? * factor;
     let seconds = (milliseconds / 1_000.0).min(3_600.0);
@@ -208,7 +208,7 @@ fn parse_argument(rest: &str) -> (Argument, usize) {
     (Argument::Text(text), length)
 }
 
-/// A quoted text, or a plain one up to where it must end; and the length of what was read.
+/// A quoted text, or a plain one up to its end; and the length of what was read.
 fn parse_value(text: &str) -> (String, usize) {
     if let Some(quoted) = parse_quoted(text) {
         return quoted;
@@ -218,7 +218,7 @@ fn parse_value(text: &str) -> (String, usize) {
 }
 
 fn parse_quoted(text: &str) -> Option<(String, usize)> {
-    // As in JSON first: it may contain escapes.
+    // Tried as JSON first, because it may contain escapes.
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<String>();
     if text.starts_with('"')
         && let Some(Ok(value)) = values.next()
@@ -235,7 +235,7 @@ fn parse_quoted(text: &str) -> Option<(String, usize)> {
     };
     let inner = &text[open.len_utf8()..];
     let (end, _) = inner.match_indices(close).find(|(index, _)| {
-        // The apostrophe in a word does not end a quotation.
+        // An apostrophe within a word does not end a quotation.
         let after = inner[index + close.len_utf8()..].chars().next();
         !after.is_some_and(char::is_alphanumeric)
     })?;
@@ -253,7 +253,7 @@ macro_rules! patterns {
 
 patterns! {
     VERB = r"\b(?:use|call|invoke|run|execute|say|do\s+nothing|fail|crash|wait|think|answer|reply|respond|stream|count|repeat\s+the\s+conversation)\b";
-    /// Stands at the end of what comes before the verb.
+    /// Matches at the end of the text before the verb.
     NEGATION = r"(?:\bnot|n['’]t|\bnever|\bcannot|\bwithout)\s+$";
     REQUEST = r"(?:^|\n|[.!?;:,>*•()\[\]-]|\b(?:then|and|please|now|first|finally|next|just|simply|also|only))\s*$";
     ASKED_OF_YOU = r"\byou(?:\s+to|\s+must|\s+should)?\s+$";

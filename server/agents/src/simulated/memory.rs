@@ -1,4 +1,4 @@
-//! What a simulated model remembers of its conversation: the facts.
+//! What a simulated model remembers of its conversation, as facts.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use parking_lot::Mutex;
 use crate::contract::{AgentEvent, AgentEvents, TextKind};
 use crate::facts::FactFold;
 
-/// Shared by a conversation and what listens to its events.
+/// Shared by a conversation and the listener for its events.
 pub(super) type Memory = Arc<Mutex<FactFold>>;
 
-/// Remembers all events that are reported.
+/// Records all reported events in `memory`, and passes them on.
 pub(super) fn remember(events: AgentEvents, memory: Memory) -> AgentEvents {
     AgentEvents::new(move |event| {
         note(&mut memory.lock(), &event);

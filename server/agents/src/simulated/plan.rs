@@ -1,5 +1,5 @@
-//! How a simulated model works as the agent of the bridge, which wants one JSON object a turn: the
-//! goal's instructions become a plan, of which each turn writes the next step.
+//! How a simulated model acts as the bridge's agent, which expects one JSON object per turn: the
+//! goal's instructions become a plan, and each turn writes the next step.
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
@@ -11,20 +11,20 @@ use super::instructions::{Argument, Step, parse};
 use super::script::{Script, without_context};
 use super::texts;
 
-/// How the prompt begins that tells a model to work in steps.
+/// The beginning of the prompt that tells a model to work in steps.
 const AGENT_RULES: &str = "<context>\nYou are an agent that works in a folder";
 const GOAL: &str = "The goal:";
-/// Stands at the end of the prompts that follow.
+/// The end of the prompts that follow.
 const NEXT_STEP: &str = "one JSON object.";
 
-/// `- {"tool":"readFiles","files":[string]}: …`
+/// A tool in the rules: `- {"tool":"readFiles","files":[string]}: …`
 static TOOL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?m)^- \{"tool":"(\w+)"((?:,"\w+"\??:[^,}]+)*)\}"#).expect("a valid pattern")
 });
 static FIELD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#""(\w+)"(\??):([^,}]+)"#).expect("a valid pattern"));
 
-/// A tool that the rules offer, and the field that a plain argument is for.
+/// A tool offered by the rules, and the field that takes a plain argument.
 #[derive(Debug)]
 struct Offered {
     name: String,
@@ -32,28 +32,28 @@ struct Offered {
     is_list: bool,
 }
 
-/// What is left to do for a goal.
+/// The steps left to do for a goal.
 #[derive(Debug)]
 pub(super) struct Plan {
     tools: Vec<Offered>,
     all: Vec<Step>,
     left: VecDeque<Step>,
-    /// What was to be said, and waits for the next step that is written.
+    /// Texts to be said with the next step that is written.
     said: Vec<String>,
 }
 
-/// What comes next.
+/// What the turn does next.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
-    /// To be done before anything is written.
+    /// Carried out before anything is written.
     Do(Step),
-    /// The step, which ends the turn.
+    /// The step to write, which ends the turn.
     Write(String),
 }
 
 impl Plan {
-    /// The plan for a prompt that states a goal. A goal that says what to do in which turn is
-    /// a script, which is followed to the letter.
+    /// The plan for a prompt that states a goal. `None` if the goal is a script for each turn,
+    /// which is followed literally.
     pub(super) fn for_goal(prompt: &str) -> Option<Self> {
         if !prompt.starts_with(AGENT_RULES) {
             return None;
@@ -78,12 +78,12 @@ impl Plan {
         &self.all
     }
 
-    /// What comes next; there is always something.
+    /// Takes the next step; there always is one.
     pub(super) fn next(&mut self) -> Next {
         while let Some(step) = self.left.pop_front() {
             match step {
                 Step::UseTool { name, argument } => return Next::Write(self.act(&name, &argument)),
-                // A text that is a step already is meant as such.
+                // A text that already is a step is written as such.
                 Step::Say(text) if is_step(&text) => return Next::Write(text),
                 Step::Say(text) => self.said.push(text),
                 Step::Markdown => self.said.push(texts::MARKDOWN.to_owned()),
@@ -117,7 +117,7 @@ impl Plan {
     }
 }
 
-/// A plain argument is for the first field that must be there, or else for the first one.
+/// A plain argument goes to the first required field, or else to the first one.
 fn offered(tool: &regex::Captures<'_>) -> Offered {
     let fields: Vec<_> = FIELD.captures_iter(&tool[2]).collect();
     let field = fields.iter().find(|field| field[2].is_empty()).or(fields.first());

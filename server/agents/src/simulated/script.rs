@@ -1,10 +1,10 @@
-//! What a conversation was told to do in the turns to come, and what of a prompt counts at all.
+//! Instructions for the turns to come, and which part of a prompt contains instructions at all.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Stands before and after what a prompt only reports.
+/// Delimiters of the part of a prompt that is only context.
 const CONTEXT: (&str, &str) = ("<context>", "</context>");
 
 /// `Turn 2: …`, up to the next such line.
@@ -12,7 +12,7 @@ static LINE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?im)^[ \t]*turn[ \t]+(\d{1,4})[ \t]*:").expect("a valid pattern")
 });
 
-/// The parts of a script, by the turn from which on they hold; and the turn that is next.
+/// The parts of a script, by the turn from which they apply; and the number of the next turn.
 #[derive(Debug, Default)]
 pub(super) struct Script {
     parts: Vec<(u32, String)>,
@@ -20,12 +20,12 @@ pub(super) struct Script {
 }
 
 impl Script {
-    /// Whether a text says what to do in which turn.
+    /// Whether a text is a script with instructions for each turn.
     pub(super) fn is_script(text: &str) -> bool {
         LINE.is_match(text)
     }
 
-    /// The text whose instructions a turn carries out.
+    /// The text whose instructions the next turn carries out.
     pub(super) fn follow(
         &mut self,
         prompt: &str,
@@ -46,7 +46,8 @@ impl Script {
     }
 }
 
-/// From the first beginning to the last end: what is reported may have such words, too.
+/// Removes everything from the first opening to the last closing delimiter: the context may contain
+/// these words, too.
 pub(super) fn without_context(prompt: &str) -> String {
     let (begin, end) = CONTEXT;
     match (prompt.find(begin), prompt.rfind(end)) {
@@ -74,7 +75,7 @@ fn parts_of(prompt: &str) -> Vec<(u32, String)> {
 mod tests {
     use super::*;
 
-    /// What each of some prompts comes down to.
+    /// The instructions that result from each of some prompts.
     fn follow(prompts: &[&str]) -> Vec<String> {
         let mut script = Script::default();
         prompts

@@ -199,7 +199,7 @@ async fn the_pace_is_kept_without_drift() {
     let turn = session.run_turn("say \"a b c\" and wait 1 second, say d", &abort);
     let late = async {
         tokio::time::sleep(Duration::from_millis(310)).await;
-        // The machine is busy elsewhere; two deltas are due meanwhile.
+        // The machine was busy; two deltas became due in the meantime.
         advance(Duration::from_millis(25)).await;
     };
     let (outcome, ()) = tokio::join!(turn, late);

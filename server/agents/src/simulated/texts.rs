@@ -3,13 +3,13 @@
 use super::instructions::Step;
 use crate::facts::Fact;
 
-/// What stands in the stream when a session dies.
+/// The error in the stream when a session crashes.
 pub(super) const CRASH: &str = "the simulated agent crashed, as the prompt asked";
 
-/// What a session says before it dies.
+/// What a session says before it crashes.
 pub(super) const LAST_WORDS: &str = "Something is about to ";
 
-/// A bit of everything.
+/// A sample of every kind of Markdown that pages render.
 pub(super) const MARKDOWN: &str = r#"# A sample of Markdown
 
 This answer comes from a *simulated* model and shows what **formatted** text looks like.
@@ -68,7 +68,7 @@ pub(super) fn thought(subject: &str) -> String {
     )
 }
 
-/// Tells what was done, if nothing else in the turn is an answer.
+/// Says what was done, if nothing else in the turn is an answer.
 pub(super) fn summary(steps: &[Step]) -> Option<String> {
     let answers = |step: &Step| {
         matches!(step, Step::Say(_) | Step::Markdown | Step::Stream(_) | Step::Repeat)
@@ -81,7 +81,7 @@ pub(super) fn summary(steps: &[Step]) -> Option<String> {
     (!done.is_empty()).then(|| format!("Done. I was asked to {}.", done.join(", then ")))
 }
 
-/// What an agent says in its last step, if it was not told what to say.
+/// The summary in an agent's last step, unless it was told what to say.
 pub(super) fn agent_summary(steps: &[Step]) -> String {
     summary(steps).unwrap_or_else(|| {
         "I am a simulated model: I run on this machine, cost nothing and understand nothing, so \
@@ -94,7 +94,7 @@ pub(super) fn agent_summary(steps: &[Step]) -> String {
     })
 }
 
-/// What was said before the last prompt, one line for each fact.
+/// The conversation before the last prompt, one line for each fact.
 pub(super) fn conversation(facts: &[Fact]) -> String {
     let is_prompt = |fact: &Fact| matches!(fact, Fact::Prompt(_));
     let before = facts.iter().rposition(is_prompt).map_or(facts, |last| &facts[..last]);
@@ -115,7 +115,7 @@ pub(super) fn conversation(facts: &[Fact]) -> String {
     if lines.is_empty() { "Nothing was said before.".to_owned() } else { lines.join("\n") }
 }
 
-/// Cut to a length at which texts that repeat texts do not grow without bounds.
+/// Truncated, so that texts that quote texts do not grow without bounds.
 fn shorten(text: &str) -> String {
     const LONGEST: usize = 400;
     let text = text.trim();
@@ -126,7 +126,7 @@ fn shorten(text: &str) -> String {
     short
 }
 
-/// For a prompt without instructions.
+/// The answer to a prompt without instructions.
 pub(super) fn answer(prompt: &str) -> String {
     let echo = shorten(prompt);
     let echo = if echo.is_empty() {

@@ -1,4 +1,4 @@
-//! Carries out a prompt's instructions, in time.
+//! Carries out a prompt's instructions at their pace.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -14,15 +14,15 @@ use super::{SimulatedSettings, texts};
 use crate::contract::{AgentError, AgentEvent, AgentSettings, TextKind};
 use crate::tool::Tool;
 
-/// One turn. Dropping it while it runs is how it is aborted.
+/// One turn. Dropping it aborts it.
 pub(super) struct Turn<'a> {
     settings: &'a AgentSettings,
     pace: &'a SimulatedSettings,
     memory: &'a Memory,
     number: u32,
     blocks: u32,
-    /// When the next thing is due, counted from the beginning and not from the last thing: what
-    /// comes late must not make everything after it late.
+    /// When the next event is due. Counted from the beginning, not from the previous event: one
+    /// late event must not delay everything after it.
     due: Instant,
 }
 
@@ -113,7 +113,7 @@ impl<'a> Turn<'a> {
         sleep_until(self.due).await;
     }
 
-    /// A whole block of text.
+    /// Emits a whole block of text.
     async fn write(&mut self, kind: TextKind, text: &str) {
         let id = self.open(kind);
         self.write_deltas(kind, &id, text).await;
@@ -129,7 +129,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// The turn for measuring.
+    /// Emits deltas at fixed intervals, for measurements.
     async fn stream(&mut self, stream: Stream) {
         let id = self.open(TextKind::Message);
         for sequence in 0..stream.deltas {
@@ -143,7 +143,7 @@ impl<'a> Turn<'a> {
 
     async fn pause(&mut self, time: Duration) {
         if time.is_zero() {
-            // Back to back, but others must have their turn, and an abort must be seen.
+            // Without a delay, but other tasks must get to run, and an abort must be noticed.
             tokio::task::coop::consume_budget().await;
         } else {
             self.wait(time).await;
@@ -186,18 +186,18 @@ impl<'a> Turn<'a> {
         let call = self.settings.events.follow_call(&call_id, arguments);
         let outcome = self.settings.tools.call(name, call).await;
         self.emit(AgentEvent::ToolEnd { call_id, outcome });
-        // The tool took its own time; the model goes on from there.
+        // The tool took its time; the schedule continues from now.
         self.due = self.due.max(Instant::now());
     }
 }
 
-/// Fits what the prompt says to the parameters that the tool has.
+/// Fits the argument in the prompt to the tool's parameters.
 fn to_arguments(tool: Option<&Tool>, argument: &Argument) -> Value {
     let schema = tool.map(|tool| &tool.parameters);
     let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
     let has = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
     let (name, text) = match argument {
-        // An object for a tool that only takes a text is that text.
+        // An object for a tool that only takes a text is passed as that text.
         Argument::Object(object, text) if has("argument") && !object.contains_key("argument") => {
             ("argument", text)
         }

@@ -1,6 +1,6 @@
 //! `createFile`, `editFile` and `applyDiff`.
 //!
-//! Each looks first, asks, and then looks again: the question may have waited for minutes.
+//! Each checks the file, asks for permission, and then checks again: the answer may take minutes.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::names::visible;
 use crate::permission::Asker;
 use crate::tool::{ToolCall, ToolHandler};
 
-/// The most that people are shown of a change. What is not shown is said.
+/// Size limit of a preview, in bytes. A cut is marked in the text.
 const MAX_PREVIEW: usize = 256 * 1024;
 
 pub(super) struct CreateFile(pub(super) Arc<Run>);
@@ -110,7 +110,7 @@ struct Change {
     diff: String,
 }
 
-/// Changes a file to what `prepare` makes of it.
+/// Replaces a file's content by what `prepare` makes of it.
 async fn change(
     run: &Arc<Run>,
     asker: &Asker,
@@ -143,7 +143,7 @@ async fn change(
             return Err(dropped().into());
         }
         run.workspace.replace(&path, &file.real, file.hash, text.as_bytes())?;
-        // Whoever knew the old text knows the new one.
+        // If the model knew the old text, it knows the new one.
         if run.remembered(&file.real) == Some(file.hash) {
             run.remember(&file.real, ContentHash::of(text.as_bytes()));
         }
@@ -163,12 +163,12 @@ fn check_size(text: &str) -> Result<(), ToolError> {
     Err(failure("too_large", format!("more than {MAX_CHANGE} bytes: {size}")))
 }
 
-/// Where the file really is: that is what is decided about.
+/// The resolved path, because that is what people decide about.
 fn shown(real: &Path) -> String {
     show_path(&real.to_string_lossy())
 }
 
-/// A text for people who decide by it: bounded, and with nothing that deceives.
+/// A text for people who decide by it: bounded, with deceptive characters escaped.
 pub fn preview(text: &str) -> String {
     let mut preview = visible(text);
     let size = preview.len();
@@ -187,7 +187,7 @@ fn count(diff: &str) -> (usize, usize) {
     })
 }
 
-/// Nobody reads it: the call was dropped.
+/// Never read: the call was dropped.
 fn dropped() -> ToolError {
     failure("cancelled", "cancelled")
 }

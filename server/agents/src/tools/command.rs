@@ -1,7 +1,7 @@
 //! `runCommand`.
 //!
-//! The sandbox says where a command starts, not what it does: it has the rights of the portal's
-//! user. So commands are off unless settings allow them, and each is asked for.
+//! The sandbox determines where a command starts, not what it does: it has the rights of the
+//! portal's user. So commands are off unless the settings allow them, and each needs permission.
 
 mod capture;
 #[cfg(unix)]
@@ -21,9 +21,9 @@ use crate::tool::{ToolCall, ToolHandler};
 use super::{Run, answer, arguments, blocking, failure, show_path};
 use crate::names::visible;
 
-/// When a command is ended unless the call says otherwise.
+/// Timeout of a command unless the call sets one.
 pub(super) const USUAL_MS: u64 = 120_000;
-/// The longest time that a command is given.
+/// The longest timeout that a call may set.
 pub(super) const MOST_MS: u64 = 600_000;
 const MAX_COMMAND: usize = 16 * 1024;
 const MAX_TITLE: usize = 80;
@@ -31,11 +31,11 @@ const MAX_TITLE: usize = 80;
 /// Whether and how commands are run.
 #[derive(Clone, Debug, Default)]
 pub struct CommandSettings {
-    /// Commands are refused otherwise.
+    /// Whether commands are allowed at all.
     pub allowed: bool,
-    /// Variables that commands must not see, besides those that look like secrets.
+    /// Environment variables hidden from commands, besides those that look like secrets.
     pub secrets: Vec<String>,
-    /// Cancelled when commands are not allowed any more. Clones share it.
+    /// Cancelled once commands are no longer allowed. Clones share it.
     pub forbidden: CancellationToken,
 }
 
@@ -94,7 +94,7 @@ impl ToolHandler for RunCommand {
             return Err(failure("invalid_arguments", message));
         }
         let time_out = Duration::from_millis(timeout_ms.unwrap_or(USUAL_MS).clamp(1, MOST_MS));
-        // An empty text is what models write for "not given".
+        // Models write an empty text for "not given".
         let cwd = cwd.filter(|cwd| !cwd.is_empty()).unwrap_or_else(|| ".".to_owned());
         let given = cwd.clone();
         let (_, approved) =

@@ -1,14 +1,14 @@
-//! Unified diffs: made for people to decide by, applied as models write them.
+//! Unified diffs: created for people to decide by, and applied as models write them.
 //!
-//! Models count badly, so the lines of a hunk decide where it belongs, not the numbers in its
-//! header: those only say where to look first. A hunk that fits nowhere, or in several places but
-//! not in the one that it names, is an error.
+//! Models count badly, so a hunk's lines decide where it belongs; the line numbers in its header
+//! are only a hint where to look first. A hunk that fits nowhere, or in several places of which
+//! none is the one it names, is an error.
 
 use std::time::Duration;
 
 use similar::TextDiff;
 
-/// Comparisons of lines before a diff is given up. Only one that is made for it needs more.
+/// Comparisons of lines before a diff is given up. Only a malicious one needs more.
 const MAX_COMPARISONS: usize = 5_000_000;
 
 /// Why a diff cannot be applied.
@@ -28,10 +28,10 @@ pub(super) enum DiffError {
     Ambiguous { number: usize, header: String },
 }
 
-/// The change from `old` to `new`.
+/// The unified diff from `old` to `new`.
 pub(super) fn unified(path: &str, old: &str, new: &str) -> String {
     TextDiff::configure()
-        // Past that the diff is larger than it need be, and still right.
+        // After this time the diff is larger than necessary, but still correct.
         .timeout(Duration::from_millis(500))
         .diff_lines(old, new)
         .unified_diff()
@@ -39,7 +39,7 @@ pub(super) fn unified(path: &str, old: &str, new: &str) -> String {
         .to_string()
 }
 
-/// The text after the change.
+/// The text after applying the diff.
 pub(super) fn apply(old: &str, diff: &str) -> Result<String, DiffError> {
     let hunks = parse(diff)?;
     let mut image = Image::new(old);
@@ -59,16 +59,16 @@ enum Side {
 struct Line<'a> {
     side: Side,
     text: &'a str,
-    /// `\ No newline at end of file` follows.
+    /// Followed by `\ No newline at end of file`.
     unended: bool,
-    /// Nothing at all, where a context line begins with a space.
+    /// Completely empty: the space of an empty context line is missing.
     bare: bool,
 }
 
 struct Hunk<'a> {
     number: usize,
     header: &'a str,
-    /// Line and count of the old text, if the header has them.
+    /// Start and count of the old lines, if the header has them.
     old: Option<(usize, usize)>,
     lines: Vec<Line<'a>>,
 }
@@ -82,7 +82,8 @@ impl<'a> Hunk<'a> {
         self.lines.iter().filter(|line| line.side != Side::New).map(|line| line.text)
     }
 
-    /// Empty lines at the end that are not counted were left there by whoever wrote the diff.
+    /// Removes empty lines at the end that the header does not count: leftovers of the diff's
+    /// author.
     fn trim(&mut self) {
         let Some((_, count)) = self.old else { return };
         while self.lines.last().is_some_and(|line| line.bare) && self.old_lines().count() > count {
@@ -153,12 +154,12 @@ fn parse(diff: &str) -> Result<Vec<Hunk<'_>>, DiffError> {
     if hunks.is_empty() { Err(DiffError::NoHunk) } else { Ok(hunks) }
 }
 
-/// A text that is being changed from its beginning to its end.
+/// A text while hunks are applied to it, from its beginning to its end.
 struct Image<'a> {
     old: Vec<&'a str>,
-    /// How many old lines are done.
+    /// Number of old lines already processed.
     done: usize,
-    /// How far hunks were from where they said.
+    /// Offset of the previous hunks from the lines that they named.
     shift: isize,
     comparisons: usize,
     line_end: &'static str,
@@ -197,7 +198,7 @@ impl<'a> Image<'a> {
         self.new
     }
 
-    /// Takes old lines over as they are.
+    /// Copies old lines unchanged.
     fn keep(&mut self, until: usize) {
         for index in self.done..until {
             self.end_line();
@@ -206,18 +207,18 @@ impl<'a> Image<'a> {
         self.done = until;
     }
 
-    /// Only the last line can do without an end.
+    /// Only the last line may lack a line end.
     fn end_line(&mut self) {
         if !self.new.is_empty() && !self.new.ends_with('\n') {
             self.new.push_str(self.line_end);
         }
     }
 
-    /// Where the old lines of a hunk are.
+    /// Finds the old lines of a hunk.
     fn place(&mut self, hunk: &Hunk<'_>) -> Result<usize, DiffError> {
         let wanted: Vec<&str> = hunk.old_lines().collect();
         let expected = hunk.old.and_then(|(start, _)| {
-            // Without old lines, the number is that of the line before.
+            // Without old lines, the number names the line before the insertion.
             let index = if wanted.is_empty() { start } else { start.checked_sub(1)? };
             index.checked_add_signed(self.shift).filter(|index| *index >= self.done)
         });

@@ -1,4 +1,4 @@
-//! `listFiles`.
+//! `listFiles`: lists files by a glob or a word.
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -15,7 +15,7 @@ use super::pattern::Pattern;
 use super::sandbox::Visited;
 use super::{MAX_ANSWER, Run, ToolFailure, answer, arguments, blocking, failure, show_path};
 
-/// How many files are listed unless the call says otherwise.
+/// How many files are listed unless the call sets a number.
 pub(super) const USUAL: usize = 50;
 /// The most files that are listed.
 pub(super) const MOST: usize = 500;
@@ -72,7 +72,7 @@ fn list(
     Ok(text)
 }
 
-/// What a model should know about what it was not shown.
+/// Remarks for the model about files that were not listed.
 pub(super) fn remarks(visited: &Visited) -> String {
     let mut text = String::new();
     if visited.unnamed > 0 {

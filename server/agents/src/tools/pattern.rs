@@ -1,17 +1,17 @@
-//! Which files are meant by a `glob`.
+//! Which files a `glob` matches.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use wire::ToolError;
 
 use super::failure;
 
-/// Patterns come from models: longer ones are a mistake or an attack.
+/// In bytes. Patterns come from models: longer ones are a mistake or an attack.
 const MAX_LENGTH: usize = 1000;
 
-/// Which files are meant.
+/// Selects files by path.
 pub(super) enum Pattern {
     All,
-    /// A plain word: part of the path.
+    /// A plain word: matches any part of the path.
     Word(String),
     Glob(GlobSet),
 }
@@ -30,7 +30,7 @@ impl Pattern {
             return Ok(Self::Word(glob.to_owned()));
         }
         let mut set = GlobSetBuilder::new();
-        // Without a folder, files of that name in any folder are meant.
+        // Without a folder, it matches files of that name in any folder.
         let anywhere = if glob.contains('/') { "" } else { "**/" };
         let built = GlobBuilder::new(&format!("{anywhere}{glob}"))
             .literal_separator(true)

@@ -1,4 +1,4 @@
-//! `readFiles`.
+//! `readFiles`: returns the text of files, up to limits.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,11 +13,11 @@ use crate::tool::{ToolCall, ToolHandler};
 use super::sandbox::{ContentHash, SandboxError, text_of};
 use super::{Run, ToolFailure, answer, arguments, blocking, failure, show_path};
 
-/// The most that is read of one file.
+/// Limit for one file, in bytes.
 pub(super) const MAX_FILE: usize = 256 * 1024;
-/// The most that is read in one call.
+/// Limit for one call, in bytes.
 pub(super) const MAX_ALL: usize = 512 * 1024;
-/// The most files of one call.
+/// Limit of files in one call.
 pub(super) const MAX_FILES: usize = 100;
 
 pub(super) struct ReadFiles(pub(super) Arc<Run>);
@@ -40,7 +40,7 @@ impl ToolHandler for ReadFiles {
     }
 }
 
-/// Reads what can be read; fails if nothing can.
+/// Reads what can be read; fails only if nothing can.
 fn read_all(
     run: &Run,
     files: &[String],
@@ -94,7 +94,7 @@ enum Content {
 fn read(run: &Run, path: &str, left: usize) -> Result<Content, SandboxError> {
     let limit = MAX_FILE.min(left);
     let mut file = run.workspace.open_file(path)?;
-    // One more byte tells whether there is more.
+    // One extra byte tells whether there is more.
     let read = file.read_head(limit as u64 + 1);
     let mut head = read.map_err(|fault| SandboxError { fault, path: path.to_owned() })?;
     let size = file.size.max(head.len() as u64);
@@ -108,7 +108,7 @@ fn read(run: &Run, path: &str, left: usize) -> Result<Content, SandboxError> {
             None => Content::Binary { size },
         });
     }
-    // A character may be cut in two.
+    // The limit may split a character.
     head.truncate(limit);
     if let Err(error) = std::str::from_utf8(&head)
         && error.error_len().is_none()

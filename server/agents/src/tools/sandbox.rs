@@ -1,9 +1,9 @@
 //! The folder that tools work in. Every file access of a tool goes through [`Workspace`].
 //!
-//! A path is walked one name at a time. Each folder on the way is opened from the handle of the
-//! one before, without following links; a link is read and its target walked in the same way. So
-//! what was checked is what is open, whatever happens to the names in the meantime: there is no
-//! path for the system to resolve again.
+//! A path is walked one name at a time. Each folder is opened from the handle of its parent,
+//! without following links; a link is read and its target walked in the same way. So what was
+//! checked is what is open, whatever happens to the names in the meantime: the system never
+//! resolves a path a second time.
 
 mod error;
 mod visit;
@@ -30,10 +30,10 @@ use super::roots::{AllowedRoots, ResolvedRoots, RootsLimit};
 pub use error::{Fault, SandboxError};
 pub(super) use visit::{Found, Visited};
 
-/// As many as Linux follows.
+/// The limit that Linux has.
 const MAX_LINKS: usize = 40;
 
-/// A folder that tools may use, and nothing outside of it. Clones share the open folder.
+/// A folder that tools may use, and nothing outside it. Clones share the open folder.
 #[derive(Clone)]
 pub struct Workspace(Arc<Inner>);
 
@@ -41,12 +41,12 @@ struct Inner {
     root: PathBuf,
     folder: Dir,
     roots: RootsLimit,
-    /// The roots that were allowed at the last look, and where they are.
+    /// The roots allowed when they were last checked, with their resolved paths.
     resolved: Mutex<ResolvedRoots>,
     guarded: Guarded,
-    /// The whole folder is the portal's own.
+    /// Whether the whole folder belongs to the portal's own data.
     is_guarded: bool,
-    /// Held from the last look at a file until it is replaced.
+    /// Held from the last check of a file until it is replaced.
     changing: Mutex<()>,
     #[cfg(test)]
     before_open: Mutex<Option<BeforeOpen>>,
@@ -56,7 +56,7 @@ struct Inner {
 #[cfg(test)]
 type BeforeOpen = Box<dyn Fn(&OsStr) + Send>;
 
-/// What a file held when it was read.
+/// Hash of a file's content when it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ContentHash([u8; 32]);
 
@@ -66,11 +66,11 @@ impl ContentHash {
     }
 }
 
-/// A regular file, open.
+/// An open regular file.
 pub(super) struct OpenFile {
-    /// Where it really is, links resolved, relative to the root.
+    /// Its path with links resolved, relative to the root.
     pub(super) real: PathBuf,
-    /// As it was when it was opened.
+    /// In bytes, when it was opened.
     pub(super) size: u64,
     file: File,
     permissions: Permissions,
@@ -78,7 +78,7 @@ pub(super) struct OpenFile {
 
 /// The whole text of a file.
 pub(super) struct TextFile {
-    /// Where it really is, links resolved, relative to the root.
+    /// Its path with links resolved, relative to the root.
     pub(super) real: PathBuf,
     pub(super) text: String,
     pub(super) hash: ContentHash,
@@ -92,22 +92,22 @@ struct Walked {
 
 enum End {
     Folder(Dir),
-    /// Something that is no folder: a file, or a link that was not to be followed.
+    /// Not a folder: a file, or a link that was not followed.
     Entry(Dir, OsString, Metadata),
-    /// The folder is there, the name is not.
+    /// The folder exists, the name in it does not.
     Absent(Dir, OsString),
-    /// Not even the folder is there.
+    /// Even the folder does not exist.
     Nowhere,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Links {
     Follow,
-    /// A link at the end of the path stands for itself.
+    /// A link at the end of the path is not followed.
     KeepLast,
 }
 
-/// What to do about folders that are not there.
+/// What to do about missing folders.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Fail,
@@ -146,7 +146,7 @@ impl Workspace {
         Ok(Self(Arc::new(inner)))
     }
 
-    /// The same folder without what governs the portal. To be called before the first use.
+    /// The same folder, but with guarded paths off limits. Must be called before the first use.
     #[must_use]
     pub fn guarded(self, guarded: &Guarded) -> Self {
         let Ok(mut inner) = Arc::try_unwrap(self.0) else {
@@ -157,12 +157,12 @@ impl Workspace {
         Self(Arc::new(inner))
     }
 
-    /// The folder, links resolved.
+    /// The folder's path with links resolved.
     pub fn root(&self) -> &Path {
         &self.0.root
     }
 
-    /// Opens a regular file for reading. Never waits, as opening a FIFO would.
+    /// Opens a regular file for reading. Never blocks, as opening a FIFO would.
     pub(super) fn open_file(&self, path: &str) -> Result<OpenFile, SandboxError> {
         self.0.open_file(path).map_err(|fault| fault.at(path))
     }
@@ -180,7 +180,7 @@ impl Workspace {
         open().map_err(|fault| fault.at(path))
     }
 
-    /// Reads a file as text, if it is text and no longer than `limit`.
+    /// Reads a file as text, if it is text and at most `limit` bytes long.
     pub(super) fn read_text(&self, path: &str, limit: u64) -> Result<TextFile, SandboxError> {
         let mut file = self.open_file(path)?;
         file.read_text(limit).map_err(|fault| fault.at(path))
@@ -204,7 +204,7 @@ impl Inner {
         }
     }
 
-    /// Opens what is behind a name, if it is a regular file.
+    /// Opens the entry behind a name, if it is a regular file.
     fn open_entry(
         &self,
         folder: &Dir,
@@ -212,7 +212,7 @@ impl Inner {
         metadata: &Metadata,
         real: PathBuf,
     ) -> Result<OpenFile, Fault> {
-        // Some devices do things when they are opened, so look first.
+        // Opening some devices has side effects, so check first.
         if !metadata.is_file() {
             return Err(Fault::NotAFile);
         }
@@ -220,19 +220,19 @@ impl Inner {
         let mut options = OpenOptions::new();
         options.read(true).follow(FollowSymlinks::No).nonblock(true);
         let file = folder.open_with(name, &options)?;
-        // Something else may have the name by now.
+        // The name may belong to something else by now.
         let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(Fault::NotAFile);
         }
-        // Whatever name led to it: it may have several.
+        // Checked by identity, because a file may have several names.
         if self.guarded.look().is_file(&self.identity(&metadata, &real)) {
             return Err(Fault::Guarded);
         }
         Ok(OpenFile { real, size: metadata.len(), file, permissions: metadata.permissions() })
     }
 
-    /// Walks a path given by a model, to somewhere that is allowed.
+    /// Walks a path given by a model to a place that is allowed.
     fn locate(&self, path: &str, links: Links, missing: Missing) -> Result<Walked, Fault> {
         if path.is_empty() || path.contains('\0') {
             return Err(Fault::NotAPath);
@@ -311,8 +311,8 @@ impl Inner {
         Ok(Walked { real, end: End::Folder(folder) })
     }
 
-    /// Puts the steps of a path in front of those that are to be walked. An absolute path has to
-    /// lead into the root by its text; where it really leads is for the walk to find out.
+    /// Prepends the steps of a path to those still to be walked. The text of an absolute path has
+    /// to begin with the root; the walk finds out where it really leads.
     fn prepend(&self, ahead: &mut VecDeque<Step>, path: &Path) -> Result<(), Fault> {
         let inside = match path.strip_prefix(&self.root) {
             Ok(inside) if path.is_absolute() => inside,
@@ -333,10 +333,10 @@ impl Inner {
         Ok(())
     }
 
-    /// Refuses what governs the portal, by what it is or by where it would come to be.
+    /// Refuses what governs the portal, by its identity or by where it would be created.
     fn check_guarded(&self, walked: &Walked) -> Result<(), Fault> {
         let is_guarded = match &walked.end {
-            // Looked at when it was opened.
+            // Checked when it was opened.
             End::Folder(_) => false,
             End::Entry(folder, name, metadata) => {
                 self.check_name(folder, walked.real.parent().unwrap_or(Path::new("")), name)?;
@@ -359,7 +359,7 @@ impl Inner {
         if self.guarded.look().is_file(&identity) { Err(Fault::Guarded) } else { Ok(()) }
     }
 
-    /// Refuses a name in a folder that `real` is the path of.
+    /// Refuses a guarded name in a folder, whose resolved path is `real`.
     fn check_name(&self, folder: &Dir, real: &Path, name: &OsStr) -> Result<(), Fault> {
         if self.guarded.is_empty() {
             return Ok(());
@@ -436,7 +436,7 @@ fn path_to(trail: &[(OsString, Dir)]) -> PathBuf {
     trail.iter().map(|(name, _)| name).collect()
 }
 
-/// Where a path would lead if its folders were there.
+/// Where a path would lead if its missing folders existed.
 fn suppose(mut real: PathBuf, ahead: VecDeque<Step>) -> Result<Walked, Fault> {
     for step in ahead {
         match step {
@@ -449,14 +449,14 @@ fn suppose(mut real: PathBuf, ahead: VecDeque<Step>) -> Result<Walked, Fault> {
 }
 
 impl OpenFile {
-    /// Reads from the beginning, at most `limit` bytes.
+    /// Reads at most `limit` bytes from the beginning.
     pub(super) fn read_head(&mut self, limit: u64) -> Result<Vec<u8>, Fault> {
         let mut content = Vec::new();
         self.file.by_ref().take(limit).read_to_end(&mut content)?;
         Ok(content)
     }
 
-    /// Reads all of it. It may grow while it is read, so its size alone says nothing.
+    /// Reads the whole file. It may grow while it is read, so its initial size proves nothing.
     pub(super) fn read_whole(&mut self, limit: u64) -> Result<Vec<u8>, Fault> {
         let too_large = |size| Fault::TooLarge { size, limit };
         if self.size > limit {
@@ -467,7 +467,7 @@ impl OpenFile {
         if size > limit { Err(too_large(size)) } else { Ok(content) }
     }
 
-    /// Reads all of it as text.
+    /// Reads the whole file as text.
     pub(super) fn read_text(&mut self, limit: u64) -> Result<TextFile, Fault> {
         let content = self.read_whole(limit)?;
         let hash = ContentHash::of(&content);
@@ -476,7 +476,7 @@ impl OpenFile {
     }
 }
 
-/// The content as text; none if it is binary.
+/// The content as text; `None` if it is binary.
 pub(super) fn text_of(content: Vec<u8>) -> Option<String> {
     if content.contains(&0) { None } else { String::from_utf8(content).ok() }
 }

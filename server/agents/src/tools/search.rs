@@ -1,4 +1,4 @@
-//! `searchFiles`.
+//! `searchFiles`: finds lines by a text or an expression.
 
 use std::borrow::Cow;
 use std::fmt::Write;
@@ -21,19 +21,19 @@ use super::{
     MAX_ANSWER, Run, ToolFailure, answer, arguments, blocking, cut_at, failure, show_path,
 };
 
-/// How many lines are returned unless the call says otherwise.
+/// How many lines are returned unless the call sets a number.
 pub(super) const USUAL: usize = 50;
 /// The most lines that are returned.
 pub(super) const MOST: usize = 500;
 
 const MAX_QUERY: usize = 1000;
-/// Larger files are seldom written by people.
+/// In bytes. Larger files are seldom written by people.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
-/// How much of a line is searched.
+/// How many bytes of a line are searched.
 const MAX_LINE: usize = 16 * 1024;
-/// How much of a line is shown.
+/// How many bytes of a line are shown.
 const MAX_SHOWN: usize = 300;
-/// Matching takes time in proportion to this times the length of a line.
+/// Size limit of the compiled expression: matching takes time proportional to it.
 const MAX_PROGRAM: usize = 256 * 1024;
 const TIME_OUT: Duration = Duration::from_secs(20);
 
@@ -111,7 +111,7 @@ impl Search<'_> {
     fn run(&mut self, run: &Run, pattern: &Pattern) -> Result<String, ToolFailure> {
         let cancel = self.cancel;
         let visited = run.workspace.visit(cancel, &mut |found| {
-            // What a link leads to is found by itself.
+            // A link's target is found under its own name.
             if found.is_link() || !pattern.matches(&found.path) {
                 return ControlFlow::Continue(());
             }
@@ -140,7 +140,7 @@ impl Search<'_> {
         Ok(text)
     }
 
-    /// Files that are binary or cannot be read are passed over.
+    /// Searches a file. One that is binary or cannot be read is skipped.
     fn file(&mut self, found: &Found<'_>) -> ControlFlow<()> {
         let Ok(mut file) = found.open() else { return ControlFlow::Continue(()) };
         if file.size > MAX_FILE {

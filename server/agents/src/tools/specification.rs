@@ -8,7 +8,7 @@ use crate::tool::{Tool, ToolHandler};
 
 use super::{command, list, read, search};
 
-/// A tool without what it does.
+/// The description of a tool, without its implementation.
 pub(super) struct Specification {
     name: &'static str,
     description: String,

@@ -62,12 +62,12 @@ impl Fixture {
             .map_err(|error| (error.code.expect("every error of ours has a code"), error.message))
     }
 
-    /// A call that succeeds.
+    /// Makes a call that must succeed.
     async fn run(&self, name: &str, arguments: Value) -> String {
         self.call(name, arguments).await.expect("success")
     }
 
-    /// A call that fails, and its code.
+    /// Makes a call that must fail, and returns its code and message.
     async fn fail(&self, name: &str, arguments: Value) -> (String, String) {
         self.call(name, arguments).await.expect_err("failure")
     }
@@ -79,7 +79,7 @@ fn set(folder: &TempDir, permissions: Arc<dyn PermissionHandler>) -> ToolSet {
     session_tools(WorkspaceSettings { workspace, permissions, commands })
 }
 
-/// Remembers what it was asked, does something, and answers.
+/// Records what it is asked, runs a function, and answers.
 struct Asked<F> {
     requests: Arc<Mutex<Vec<PermissionRequest>>>,
     meanwhile: F,

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use super::*;
 use crate::{Tool, ToolCall, ToolHandler};
 
-/// Aborts a turn once something has happened.
+/// Aborts a turn once `happened` returns.
 async fn abort_when(harness: &Harness, happened: impl AsyncFnOnce()) {
     let abort = CancellationToken::new();
     let (outcome, ()) = tokio::join!(harness.session.run_turn("go", &abort), async {
@@ -68,7 +68,7 @@ async fn between_two_attempts_nothing_is_sent_any_more() {
     assert_eq!(harness.stub.chats().len(), 1);
 }
 
-/// Says when it runs, and only comes to its end if it should.
+/// Signals that it runs, and ends only if told to.
 struct Patient {
     running: Arc<Notify>,
 }

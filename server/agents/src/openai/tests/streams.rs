@@ -1,4 +1,4 @@
-//! Answers that come in odd pieces, and answers that do not come to their end.
+//! Answers in odd pieces, and answers that never end properly.
 
 use serde_json::json;
 use stub_provider::Answer;

@@ -1,4 +1,4 @@
-//! Tools: called, called together, called wrongly, called for ever.
+//! Tools: called, called concurrently, called wrongly, called without end.
 
 use serde_json::json;
 use tokio::sync::Barrier;
@@ -65,7 +65,7 @@ async fn a_tool_is_called_and_the_model_goes_on() {
     assert_sound(messages.as_array().expect("a list"));
 }
 
-/// Comes to its end when all calls are running. The second one is first.
+/// Ends once all calls are running; the second call ends first.
 struct Together {
     all: Barrier,
     second: Barrier,

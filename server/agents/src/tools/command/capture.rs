@@ -6,7 +6,7 @@ use crate::tool::ToolOutput;
 
 const HEAD: usize = 16 * 1024;
 const TAIL: usize = 32 * 1024;
-/// How much is shown while it runs.
+/// Limit for the output shown while a command runs, in bytes.
 const MAX_SHOWN: usize = 64 * 1024;
 
 /// Keeps a bounded part of an output of any length.
@@ -30,7 +30,7 @@ impl Capture {
 
     pub(super) fn text(mut self) -> String {
         if self.left_out == 0 {
-            // A character may lie across the two.
+            // A character may span the two.
             self.head.extend(self.tail);
             return String::from_utf8_lossy(&self.head).into_owned();
         }
@@ -42,7 +42,7 @@ impl Capture {
     }
 }
 
-/// Reports output as it comes, up to a limit and in whole characters.
+/// Reports output as it arrives, up to a limit and in whole characters.
 pub(super) struct Stream<'a> {
     output: &'a ToolOutput,
     shown: usize,
@@ -60,7 +60,7 @@ impl<'a> Stream<'a> {
         }
         self.rest.extend_from_slice(bytes);
         let whole = match std::str::from_utf8(&self.rest) {
-            // The rest of a character may come with the next bytes.
+            // The next bytes may complete the character.
             Err(error) if error.error_len().is_none() => error.valid_up_to(),
             _ => self.rest.len(),
         };

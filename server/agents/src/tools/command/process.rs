@@ -1,4 +1,4 @@
-//! A command as a process group, which is gone when the call is over.
+//! A command as a process group, which ends with its call.
 
 use std::io::pipe;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -20,21 +20,22 @@ use crate::tool::ToolOutput;
 use super::capture::{Capture, Stream};
 use super::{CommandSettings, failure, visible};
 
-/// How long output is waited for when the command is over: a process that has left the group may
+/// How long to wait for output after the command has ended: a process that has left the group may
 /// keep the pipe open for ever.
 const LAST_OUTPUT: Duration = Duration::from_millis(500);
 
 /// A command to run.
 pub(super) struct Job<'a> {
     pub(super) command: &'a str,
-    /// Where to run it, open; the path is for systems that cannot start from there.
+    /// The open folder to run it in. The path is for systems that cannot start a process from a
+    /// handle.
     pub(super) folder: &'a Dir,
     pub(super) path: &'a Path,
     pub(super) time_out: Duration,
 }
 
 impl Job<'_> {
-    /// Runs it to its end, or to the time-out. Dropped, it ends as well.
+    /// Runs the command until it ends or times out. Dropping the future ends it as well.
     pub(super) async fn run(
         &self,
         settings: &CommandSettings,
@@ -76,12 +77,12 @@ impl Job<'_> {
                 command.env_remove(name);
             }
         }
-        // Nobody is there to answer, and the terminal is the portal's.
+        // Nobody is there to answer a prompt, and the terminal is the portal's.
         command.env("GIT_TERMINAL_PROMPT", "0");
         Ok((command.spawn()?, receiver))
     }
 
-    /// The folder that is open, not the one that has its path by now.
+    /// The path of the open folder itself, even if another folder has its name by now.
     fn start_folder(&self) -> PathBuf {
         let open = PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()));
         if open.exists() { open } else { self.path.to_owned() }
@@ -93,14 +94,14 @@ struct Seen<'a> {
     stream: Stream<'a>,
 }
 
-/// Waits for the end of a command; none if it had to be ended.
+/// Waits for a command to end; `None` if it had to be killed.
 async fn watch(
     child: &mut Child,
     receiver: &mut Receiver,
     time_out: Duration,
     seen: &mut Seen<'_>,
 ) -> std::io::Result<Option<ExitStatus>> {
-    // The supervisor ends everything when its input closes, and waiting for it would close it.
+    // The supervisor ends all processes when its input closes, and `wait` would close it.
     let _input = child.stdin.take();
     let mut group = ProcessGroup::of(child);
     let mut status = None;

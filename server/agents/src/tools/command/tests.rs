@@ -1,4 +1,4 @@
-//! Commands on a real shell. Processes are known by their numbers.
+//! Commands in a real shell. Processes are identified by their ids.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,7 +49,7 @@ impl Fixture {
         self.call(json!({ "command": command })).await.expect("success")
     }
 
-    /// The process whose number a command has written to a file.
+    /// The process whose id a command has written to a file.
     async fn process(&self, file: &str) -> u32 {
         let place = self.folder.path().join(file);
         loop {
@@ -62,7 +62,7 @@ impl Fixture {
     }
 }
 
-/// Waits until a process is gone, or waits to be taken note of by its parent.
+/// Waits until a process has exited, even if its parent has not reaped it yet.
 async fn gone(process: u32) {
     let started = Instant::now();
     loop {
@@ -76,7 +76,7 @@ async fn gone(process: u32) {
     }
 }
 
-/// Starts processes in the background and one in the foreground, all for ever.
+/// Starts processes in the background and one in the foreground, none of which ever ends.
 const FAMILY: &str = "echo started; sh -c 'sleep 1000 & echo $! > grandchild; wait' & \
     echo $$ > leader; sleep 1000";
 
@@ -199,7 +199,7 @@ async fn a_time_out_ends_all_processes() {
 #[tokio::test]
 async fn a_process_that_left_the_group_ends_as_well() {
     let fixture = Fixture::new();
-    // With a session of its own, a process has a group of its own.
+    // A process in a new session has a process group of its own.
     let command = "setsid sh -c 'echo $$ > left; sleep 1000' & wait";
     let left = tokio::select! {
         outcome = fixture.call(json!({ "command": command })) => panic!("{outcome:?}"),
@@ -273,7 +273,7 @@ async fn output_is_reported_as_it_comes() {
 
 #[tokio::test]
 async fn secrets_are_kept_from_commands() {
-    // Setting a variable is unsafe, so one is taken that is there.
+    // Setting a variable is unsafe, so the test hides an existing one.
     let settings = CommandSettings {
         allowed: true,
         secrets: vec!["CARGO_PKG_NAME".to_owned()],

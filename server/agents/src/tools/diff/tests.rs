@@ -38,7 +38,7 @@ fn of_equal_places_the_named_one_is_meant() {
     assert_eq!(apply(old, "@@ -4 +4 @@\n-x\n+y\n").as_deref(), Ok("a\nx\nb\ny\nc\nx\n"));
     let ambiguous = "hunk 1 fits in several places, give more context: `@@ -3 +3 @@`";
     assert_eq!(error(old, "@@ -3 +3 @@\n-x\n+y\n"), ambiguous);
-    // The second hunk is as far off as the first one.
+    // The second hunk has the same offset as the first one.
     let shifted = "@@ -1,2 +1,2 @@\n b\n-x\n+y\n@@ -4 +4 @@\n-x\n+z\n";
     assert_eq!(apply(old, shifted).as_deref(), Ok("a\nx\nb\ny\nc\nz\n"));
 }
@@ -62,7 +62,7 @@ fn a_hunk_that_does_not_apply_is_named() {
         error(OLD, diff),
         "hunk 2 does not match the file, read it again: `@@ -3,2 +3,2 @@`"
     );
-    // Hunks are in the order of the file.
+    // Hunks must be in the order of the file.
     assert!(error(OLD, "@@ -5 +5 @@\n-five\n@@ -1 +1 @@\n-one\n").starts_with("hunk 2 "));
     assert!(error("", "@@ -1 +1 @@\n-one\n").starts_with("hunk 1 "));
     assert!(error(OLD, "@@ -99,0 +100 @@\n+new\n").starts_with("hunk 1 "));
@@ -106,7 +106,7 @@ fn the_end_of_the_file_is_respected() {
     let shorn = "@@ -2 +2 @@\n-two\n+two\n\\ No newline at end of file\n";
     assert_eq!(apply("one\ntwo\n", shorn).as_deref(), Ok("one\ntwo"));
     assert_eq!(apply("", "@@ -0,0 +1 @@\n+first\n").as_deref(), Ok("first\n"));
-    // Empty lines are context, unless they are only left over.
+    // Empty lines are context, unless they are leftovers.
     assert_eq!(apply("a\n\nb\n", "@@ -1,3 +1,3 @@\n a\n\n-b\n+c\n\n\n").as_deref(), Ok("a\n\nc\n"));
 }
 

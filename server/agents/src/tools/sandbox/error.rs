@@ -10,61 +10,61 @@ use crate::names::show_path;
 pub struct SandboxError {
     /// What is wrong with it.
     pub fault: Fault,
-    /// As it was given.
+    /// The path as the caller gave it.
     pub path: String,
 }
 
 /// What is wrong with a path or a file.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// Empty, or with a zero byte.
+    /// The path is empty or contains a zero byte.
     #[error("not a path")]
     NotAPath,
-    /// It leads out of the workspace.
+    /// The path leads out of the workspace.
     #[error("outside of the workspace")]
     Outside,
-    /// It is in the workspace, but not below an allowed root.
+    /// The path is in the workspace, but not below an allowed root.
     #[error("not in a folder that tools may use")]
     NotAllowed,
-    /// The repository's own data.
+    /// The path leads to the repository's own data.
     #[error("`.git` is off limits")]
     Git,
-    /// The portal's own settings, keys or data.
+    /// The path leads to the portal's own settings, keys or data.
     #[error("the portal's own settings, keys and data are off limits")]
     Guarded,
-    /// Links that lead to links, and so on.
+    /// More symbolic links than the sandbox follows.
     #[error("too many symbolic links")]
     TooManyLinks,
-    /// Nothing there.
+    /// The file or folder does not exist.
     #[error("no such file or folder")]
     Missing,
-    /// Something there already.
+    /// The file already exists.
     #[error("already exists")]
     Exists,
-    /// A folder, a device, a FIFO, a socket.
+    /// It is a folder, a device, a FIFO or a socket.
     #[error("not a regular file")]
     NotAFile,
-    /// A file where a folder is needed.
+    /// A component of the path is a file.
     #[error("not a folder")]
     NotAFolder,
-    /// Its mode says that it is not to be written.
+    /// Its mode forbids writing.
     #[error("the file is read-only")]
     ReadOnly,
-    /// More than a tool reads.
+    /// The file exceeds the limit of the tool.
     #[error("too large ({size} bytes, the limit is {limit})")]
     TooLarge {
-        /// Its size, as far as it was read.
+        /// Its size in bytes, as far as it was read.
         size: u64,
-        /// The most that is read.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// Not UTF-8, or with zero bytes.
+    /// The content is not UTF-8 or contains zero bytes.
     #[error("binary file")]
     Binary,
-    /// It is not what it was when the tool began.
+    /// The file changed since the tool first looked at it.
     #[error("the file changed in the meantime, read it again")]
     Changed,
-    /// What the system said.
+    /// The operating system reported an error.
     #[error("{0}")]
     System(#[from] io::Error),
 }
@@ -72,7 +72,8 @@ pub enum Fault {
 impl Fault {
     pub(super) fn at(self, path: &str) -> SandboxError {
         let fault = match self {
-            // Opened without following links: it was a file or folder when it was looked at.
+            // Opened without following links, and it was a file or folder just before, so it was
+            // replaced.
             Self::System(error) if is_replaced(&error) => Self::Changed,
             Self::System(error) if error.kind() == io::ErrorKind::NotFound => Self::Missing,
             Self::System(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::Exists,
@@ -81,7 +82,7 @@ impl Fault {
         SandboxError { fault, path: path.to_owned() }
     }
 
-    /// For programs.
+    /// The error code in the tool's result.
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::NotAPath => "invalid_arguments",

@@ -1,4 +1,4 @@
-//! Whatever paths, links and swaps are tried: the canary outside is neither read nor changed.
+//! Whatever paths, links and swaps are tried, the canary outside is neither read nor changed.
 
 mod races;
 mod roots;
@@ -26,7 +26,7 @@ struct Fixture {
 impl Fixture {
     fn new() -> Self {
         let outer = tempfile::tempdir().expect("temporary folder");
-        // As `Workspace` sees it.
+        // With links resolved, as `Workspace` does.
         let root = outer.path().canonicalize().expect("its path").join("root");
         for folder in ["root/src", "root/docs", "root/.git", "secret"] {
             fs::create_dir_all(outer.path().join(folder)).expect("folder");
@@ -73,7 +73,7 @@ impl Fixture {
     }
 }
 
-/// Tries everything that a path can be used for; none may succeed.
+/// Tries every use of a path; none may succeed.
 fn assert_refused(fixture: &Fixture, workspace: &Workspace, path: &str, expected: &str) {
     let read = workspace.read_text(path, 1000).map(|file| file.text);
     assert_eq!(read.expect_err(path).to_string(), format!("{expected}: `{path}`"));
@@ -137,7 +137,7 @@ fn paths_that_lead_outside_are_refused() {
     }
     assert_refused(&fixture, &workspace, "", "not a path");
     assert!(workspace.read_text("src/main.rs\0", 1000).is_err());
-    // Through a folder that is not there: nobody knows where that would lead.
+    // Through a missing folder: it is unknown where that would lead.
     assert!(workspace.check_new("new/../../secret/new.txt").is_err());
     assert!(workspace.create("new/../../x", Path::new("x"), b"").is_err());
     fixture.assert_untouched();
@@ -182,7 +182,7 @@ fn links_that_stay_inside_are_followed() {
     workspace.replace("folder/up", &file.real, file.hash, b"changed\n").expect("inside");
     assert_eq!(text(&workspace, "README.md"), "changed\n");
     assert!(fixture.root.join("src/up").is_symlink());
-    // A file is listed under its links, a folder is not.
+    // A link to a file is listed, a link to a folder is not.
     let (paths, _) = listed(&workspace);
     assert_eq!(paths, ["README.md", "file", "docs/guide.md", "src/main.rs", "src/up"]);
 }
@@ -219,7 +219,7 @@ fn git_is_off_limits_in_every_spelling() {
     let (paths, _) = listed(&workspace);
     assert_eq!(paths, ["README.md", "docs/guide.md", "src/main.rs"]);
     fixture.assert_untouched();
-    // A work tree's `.git` is a file.
+    // A linked work tree has a file named `.git`.
     fs::create_dir(fixture.root.join("tree")).expect("folder");
     fs::write(fixture.root.join("tree/.git"), "gitdir: elsewhere").expect("marker");
     assert!(workspace.read_text("tree/.git", 1000).is_err());
@@ -264,7 +264,7 @@ fn what_is_no_regular_file_is_refused_without_waiting() {
     }
     assert!(workspace.open_folder("README.md").is_err());
     assert_refused(&fixture, &workspace, "README.md/x", "not a folder");
-    // A FIFO that takes the name of a file at the last moment does not make it wait.
+    // A FIFO that takes the name of a file at the last moment must not block.
     let place = fixture.root.join("README.md");
     let once = AtomicBool::new(false);
     workspace.before_open(move |name| {
@@ -328,11 +328,11 @@ fn a_new_file_is_made_once() {
     assert!(matches!(error.fault, Fault::Exists), "{error}");
     assert_eq!(text(&workspace, "a/b/new.txt"), "one");
     assert_eq!(fs::read_dir(fixture.root.join("a/b")).expect("folder").count(), 1);
-    // Links that lead nowhere are there, too.
+    // Dangling links exist, too.
     fixture.link("nowhere", "dangling");
     assert!(workspace.check_new("dangling").is_err());
     assert!(workspace.create("dangling", Path::new("dangling"), b"").is_err());
-    // Somewhere else than was checked.
+    // Not the place that was checked.
     let moved = workspace.create("b.txt", Path::new("a.txt"), b"").expect_err("moved");
     assert!(matches!(moved.fault, Fault::Changed));
 }
@@ -418,7 +418,7 @@ fn a_visit_ends_when_it_is_cancelled() {
     assert_eq!(count, 1);
 }
 
-/// Parts of paths that have a meaning, and some that have none.
+/// Parts of paths, with and without special meaning.
 fn part() -> impl Strategy<Value = String> {
     let known = [
         "..", ".", "", "/", "src", "docs", "main.rs", "folder", "file", "up", "chain", ".git",
@@ -442,7 +442,7 @@ fn no_path_leads_outside() {
         }
         if let Ok(real) = workspace.check_new(&path) {
             prop_assert!(real.components().all(|part| matches!(part, Component::Normal(_))));
-            // Names that a system refuses are no harm.
+            // Names that the system refuses are harmless.
             let _ = workspace.create(&path, &real, b"new");
         }
         if let Ok((_, real)) = workspace.open_folder(&path) {

@@ -1,6 +1,6 @@
-//! All files of a workspace, except those that `.gitignore` leaves out.
+//! All files of a workspace, except those that `.gitignore` excludes.
 //!
-//! Folders are opened one from the other, as in a walk; links to folders are not followed.
+//! Each folder is opened from its parent's handle, as in a walk; links to folders are not followed.
 
 use std::ffi::{OsStr, OsString};
 use std::ops::ControlFlow;
@@ -15,9 +15,9 @@ use tokio_util::sync::CancellationToken;
 use super::{Fault, Inner, OpenFile, Workspace, text_of};
 use crate::names;
 
-/// Every open folder on the way down takes a handle.
+/// Every open folder on the way down takes a file handle.
 const MAX_DEPTH: usize = 64;
-/// How many names are looked at before giving up.
+/// How many names are visited before giving up.
 const MAX_ENTRIES: usize = 200_000;
 const MAX_GITIGNORE: u64 = 256 * 1024;
 
@@ -29,12 +29,12 @@ pub(in crate::tools) struct Found<'a> {
     folder: &'a Dir,
     name: &'a OsStr,
     real: PathBuf,
-    /// None for a link.
+    /// `None` for a link.
     metadata: Option<Metadata>,
 }
 
 impl Found<'_> {
-    /// Whether it is a link to a file, which is found under its own name as well.
+    /// Whether it is a link to a file, which is also found under its own name.
     pub(in crate::tools) fn is_link(&self) -> bool {
         self.metadata.is_none()
     }
@@ -50,18 +50,18 @@ impl Found<'_> {
     }
 }
 
-/// What a visit could not show.
+/// What a visit had to leave out.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::tools) struct Visited {
     /// Files whose names are not UTF-8.
     pub(in crate::tools) unnamed: usize,
-    /// Whether there were too many names or too many folders in folders.
+    /// Whether the limit of names or of depth was reached.
     pub(in crate::tools) incomplete: bool,
 }
 
 impl Workspace {
-    /// Shows all files to `each`, those of a folder before those of its folders, by name. Ends
-    /// early if `each` says so or `cancel` is cancelled.
+    /// Calls `each` for every file by name, the files of a folder before its subfolders. Ends early
+    /// if `each` breaks or `cancel` is cancelled.
     pub(in crate::tools) fn visit(
         &self,
         cancel: &CancellationToken,
@@ -88,14 +88,14 @@ struct Visit<'a> {
     inner: &'a Inner,
     cancel: &'a CancellationToken,
     each: &'a mut dyn FnMut(&Found<'_>) -> ControlFlow<()>,
-    /// The rules of the folders on the way, outermost first.
+    /// The ignore rules of the folders on the way, outermost first.
     ignored: Vec<Gitignore>,
     entries: usize,
     visited: Visited,
 }
 
 impl Visit<'_> {
-    /// A folder that cannot be read is passed over.
+    /// Visits a folder. One that cannot be read is skipped.
     fn folder(&mut self, folder: &Dir, real: &Path, depth: usize) -> ControlFlow<()> {
         let Ok(names) = self.names(folder) else { return ControlFlow::Continue(()) };
         self.ignored.push(self.rules(folder, real));
@@ -153,7 +153,7 @@ impl Visit<'_> {
                 continue;
             }
             self.inner.about_to_open(&name);
-            // Gone or replaced by a link: then it is no folder of ours.
+            // Removed, or replaced by a link: skip it.
             let Ok(inside) = folder.open_dir_nofollow(&name) else { continue };
             if self.inner.check_folder(&inside, &path).is_err() {
                 continue;
@@ -177,7 +177,7 @@ impl Visit<'_> {
             self.visited.unnamed += 1;
             return ControlFlow::Continue(());
         };
-        // A link counts if it leads to a file that may be read.
+        // A link is listed if it leads to a readable file.
         if metadata.is_symlink() && self.inner.open_file(&path).is_err() {
             return ControlFlow::Continue(());
         }
@@ -185,7 +185,7 @@ impl Visit<'_> {
         (self.each)(&Found { path, inner: self.inner, folder, name, real, metadata })
     }
 
-    /// The rules in a folder's `.gitignore`; wrong lines are passed over, as git does.
+    /// The rules in a folder's `.gitignore`; invalid lines are ignored, as git does.
     fn rules(&self, folder: &Dir, real: &Path) -> Gitignore {
         let mut rules = GitignoreBuilder::new(Path::new("/").join(real));
         let name = OsStr::new(".gitignore");

@@ -1,4 +1,4 @@
-//! Changes of files: whole or not at all.
+//! Changes files atomically: a reader sees the old or the new content.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use cap_std::fs::{Dir, File, OpenOptions, Permissions};
 use super::{ContentHash, End, Fault, Inner, Links, Missing, SandboxError, Workspace};
 
 impl Workspace {
-    /// Where a new file would really be, if there is none yet.
+    /// The resolved path of a new file. Fails if the file exists.
     pub(in crate::tools) fn check_new(&self, path: &str) -> Result<PathBuf, SandboxError> {
         let check = || {
             let walked = self.0.locate(path, Links::KeepLast, Missing::Suppose)?;
@@ -23,9 +23,9 @@ impl Workspace {
         check().map_err(|fault: Fault| fault.at(path))
     }
 
-    /// Makes a file that is not there yet, and the folders that it needs.
+    /// Creates a new file and its missing folders.
     ///
-    /// It must come to be where [`check_new`](Self::check_new) said.
+    /// The path must still lead where [`check_new`](Self::check_new) said.
     pub(in crate::tools) fn create(
         &self,
         path: &str,
@@ -44,7 +44,7 @@ impl Workspace {
         create().map_err(|fault| fault.at(path))
     }
 
-    /// Replaces a file's content if it still is the file at `real` with the content of `hash`.
+    /// Replaces a file's content if the file is still at `real` and its content still has `hash`.
     pub(in crate::tools) fn replace(
         &self,
         path: &str,
@@ -66,7 +66,7 @@ impl Workspace {
             if file.permissions.readonly() {
                 return Err(Fault::ReadOnly);
             }
-            // A larger file than a tool reads was never read as a whole.
+            // A file larger than a tool reads was never read as a whole.
             let limit = file.size.saturating_add(1);
             if ContentHash::of(&file.read_head(limit)?) != hash {
                 return Err(Fault::Changed);
@@ -78,7 +78,7 @@ impl Workspace {
 }
 
 impl Inner {
-    /// Makes one folder on the way to something allowed.
+    /// Creates one folder on the way to an allowed place.
     pub(super) fn create_folder(
         &self,
         parent: &Dir,
@@ -90,13 +90,13 @@ impl Inner {
         }
         match parent.create_dir(name) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error.into()),
-            // If it is there by now, the walk looks at it again.
+            // If it exists by now, the walk checks it again.
             _ => Ok(()),
         }
     }
 }
 
-/// A link to the finished file, unlike a rename, fails if the name is taken.
+/// Links the finished file into place: unlike a rename, this fails if the name is taken.
 fn write_new(folder: &Dir, name: &OsStr, content: &[u8]) -> Result<(), Fault> {
     let mut temporary = Temporary::create(folder, None)?;
     temporary.fill(content)?;
@@ -112,13 +112,13 @@ fn write_in_place(folder: &Dir, name: &OsStr, content: &[u8]) -> Result<(), Faul
     let mut file = folder.open_with(name, &new_file())?;
     let written = file.write_all(content).and_then(|()| file.sync_all());
     if written.is_err() {
-        // Ours: it was made a moment ago. A failure to remove it is less than the first one.
+        // Ours, created a moment ago. Failing to remove it matters less than the first error.
         let _ = folder.remove_file(name);
     }
     Ok(written?)
 }
 
-/// A rename replaces a link that has taken the name, it does not follow it.
+/// Renames over the file. If a link has taken its name, the link is replaced and not followed.
 fn write_over(
     folder: &Dir,
     name: &OsStr,
@@ -138,7 +138,7 @@ fn new_file() -> OpenOptions {
     options
 }
 
-/// A file that is removed unless it became another's content.
+/// A temporary file, removed on drop unless it was renamed into place.
 struct Temporary<'a> {
     folder: &'a Dir,
     name: String,
@@ -147,14 +147,14 @@ struct Temporary<'a> {
 }
 
 impl<'a> Temporary<'a> {
-    /// With the permissions of the file that it is to replace, if any.
+    /// Creates it with the permissions of the file that it is to replace, if any.
     fn create(folder: &'a Dir, permissions: Option<Permissions>) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let mut options = new_file();
         #[cfg(unix)]
         if permissions.is_some() {
             use cap_std::fs::OpenOptionsExt;
-            // Nobody else may read it before it has its mode.
+            // Nobody else may read it before it has its final mode.
             options.mode(0o600);
         }
         loop {
@@ -168,7 +168,7 @@ impl<'a> Temporary<'a> {
                     }
                     return Ok(temporary);
                 }
-                // Left behind by a process of the same number.
+                // Left behind by an earlier process with the same id.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
@@ -184,13 +184,13 @@ impl<'a> Temporary<'a> {
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         if !self.gone {
-            // Nothing more can be done about it; its name says what it is.
+            // Nothing more can be done; its name tells what it is.
             let _ = self.folder.remove_file(&self.name);
         }
     }
 }
 
-/// Without the bits that lend the owner's rights: writing to a file drops them as well.
+/// Without the setuid and setgid bits, which writing to a file clears as well.
 #[cfg(unix)]
 fn plain(permissions: &Permissions) -> Permissions {
     use cap_std::fs::PermissionsExt;
@@ -206,7 +206,7 @@ fn plain(permissions: &Permissions) -> Permissions {
 pub(super) mod tests {
     use super::*;
 
-    /// The last step of [`Workspace::replace`] by itself.
+    /// Only the last step of [`Workspace::replace`].
     pub(crate) fn write_over(folder: &Dir, name: &str, content: &[u8]) {
         let permissions = folder.dir_metadata().expect("a folder").permissions();
         super::write_over(folder, OsStr::new(name), permissions, content).expect("written");

@@ -48,7 +48,7 @@ async fn only_a_file_that_was_read_and_did_not_change_is_edited() {
     fixture.run("readFiles", json!({ "files": ["README.md"] })).await;
     let answer = fixture.run("editFile", readme("# Hello\nthere\n")).await;
     assert_eq!(answer, "changed README.md: 1 lines added, 1 removed");
-    // Its own change is known, that of another is not.
+    // The model's own change is known to it, another's is not.
     fixture.run("editFile", readme("three\n")).await;
     fixture.write("README.md", "changed\n");
     let (code, message) = fixture.fail("editFile", readme("four\n")).await;
@@ -59,7 +59,7 @@ async fn only_a_file_that_was_read_and_did_not_change_is_edited() {
     fixture.run("readFiles", json!({ "files": ["./src/../README.md"] })).await;
     let same = fixture.run("editFile", readme("changed\n")).await;
     assert_eq!(same, "README.md is so already, nothing was changed");
-    // What another run has read does not count here.
+    // What another run has read does not count.
     let other = set(&fixture.folder, Arc::new(ApproveAll));
     let outcome = other.call("editFile", ToolCall::new(readme("x"))).await;
     assert_eq!(outcome.expect_err("not read").code.as_deref(), Some("not_read"));
@@ -92,7 +92,7 @@ async fn a_diff_is_applied_whole_or_not_at_all() {
     let answer = fixture.run("applyDiff", patch(DIFF)).await;
     assert_eq!(answer, "changed README.md: 1 lines added, 1 removed");
     assert_eq!(fixture.text("README.md"), "# Goodbye\nworld\n");
-    // It was never read as a whole.
+    // The file was never read as a whole.
     assert_eq!(fixture.fail("editFile", readme("x")).await.0, "not_read");
     fixture.run("readFiles", json!({ "files": ["README.md"] })).await;
     fixture.run("applyDiff", patch("@@ -2 +2 @@\n-world\n+moon\n")).await;
@@ -120,7 +120,7 @@ async fn people_see_what_they_decide_about() {
     assert_eq!((edit.kind, edit.title.as_str()), (PermissionKind::Write, "Change README.md"));
     let expected = "--- a/README.md\n+++ b/README.md\n@@ -1,2 +1,2 @@\n # Hello\n-world\n+there\n";
     assert_eq!(edit.diff.as_deref(), Some(expected));
-    // A link's name would say nothing about what is changed.
+    // The name of the link would hide what is changed.
     assert_eq!(apply.path.as_deref(), Some("src/main.rs"));
 }
 
@@ -192,7 +192,7 @@ async fn a_call_that_is_dropped_while_it_waits_changes_nothing() {
     }
     assert!(desk.pending().is_empty());
     assert!(!fixture.path("new").exists());
-    // With an answer it goes on.
+    // With an answer the call continues.
     let approve = async {
         while desk.pending().is_empty() {
             tokio::task::yield_now().await;

@@ -96,7 +96,7 @@ no end
 #[tokio::test]
 async fn reading_is_bounded_by_file_and_in_all() {
     let fixture = Fixture::new();
-    // A character lies across the limit.
+    // A character spans the limit.
     let large = format!("x{}", "ü".repeat(200_000));
     for name in ["a", "b", "c"] {
         fixture.write(name, &large);

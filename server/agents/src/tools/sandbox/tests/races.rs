@@ -10,7 +10,7 @@ type Attempt<'a> = &'a dyn Fn(&Workspace) -> bool;
 fn a_link_that_takes_a_name_after_the_check_does_not_win() {
     let fixture = Fixture::new();
     let secret = fixture.secret();
-    // The moment between the look at a name and its use is where the swap happens.
+    // The swap happens between the check of a name and its use.
     let swap = |workspace: &Workspace, path: &'static str, target: PathBuf| {
         let place = fixture.root.join(path);
         let done = AtomicBool::new(false);
@@ -27,7 +27,7 @@ fn a_link_that_takes_a_name_after_the_check_does_not_win() {
         workspace.read_text("src/main.rs", 1000).map(|file| file.text).expect_err("swapped");
     assert_eq!(error.fault.code(), "changed", "{error}");
 
-    // The same for a folder, when reading, writing, making and listing.
+    // The same for a folder, when reading, writing, creating and listing.
     fs::remove_file(fixture.root.join("src/main.rs")).expect("the link");
     fs::write(fixture.root.join("src/main.rs"), CANARY).expect("file");
     fs::write(fixture.root.join("src/key.txt"), CANARY).expect("file");
@@ -58,7 +58,7 @@ fn a_link_that_takes_a_files_name_while_it_is_replaced_is_itself_replaced() {
     let workspace = fixture.workspace();
     let file = workspace.read_text("README.md", 1000).expect("a file");
     let place = fixture.root.join("README.md");
-    // The worst moment: the file was looked at for the last time.
+    // The worst moment: right after the last check of the file.
     let mut open = workspace.open_file("README.md").expect("a file");
     fs::remove_file(&place).expect("removed");
     symlink(fixture.secret().join("key.txt"), &place).expect("swapped in");
@@ -95,7 +95,7 @@ fn swapping_as_fast_as_possible_does_not_win_either() {
         if let Ok(file) = workspace.read_text("src/key.txt", 1000) {
             assert_eq!(file.text, "inside", "round {round}");
         }
-        // Writes what is there already: a success is fine if it was inside.
+        // Writes the same content again: a success is fine if it was inside.
         let _ = workspace.replace("src/key.txt", real, inside, b"inside");
         let path = format!("src/new{round}.txt");
         let _ = workspace.create(&path, Path::new(&path), b"");
@@ -105,7 +105,7 @@ fn swapping_as_fast_as_possible_does_not_win_either() {
         }
     }
     over.store(true, Ordering::Relaxed);
-    // Not every file system can exchange names; the test before this one does without.
+    // Not every file system can exchange names; the previous test does without.
     let _ = swapper.join().expect("the swapper");
     fixture.assert_untouched();
 }

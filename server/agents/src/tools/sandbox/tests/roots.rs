@@ -31,7 +31,7 @@ fn only_allowed_roots_are_used() {
     let roots = AllowedRoots::Only(vec!["../secret".to_owned()]);
     let outside = Workspace::open(&fixture.root, &roots.into());
     assert!(matches!(outside.expect_err("outside").fault, Fault::Outside));
-    // A root that is a link stands for where it led when the workspace was opened.
+    // A root that is a link stands for its target when the workspace was opened.
     assert_eq!(text(&fixture.allowing(&["alias"]), "src/main.rs"), "fn main() {}\n");
 }
 
