@@ -8,9 +8,9 @@
 //!            └─ Follower ─► Reader ─► AgentEvents
 //! ```
 //!
-//! The CLI is started by the portal and not by the SDK, as the head of a process group: whatever
-//! its tools start ends with it. It runs on the models of the user's GitHub account, or on an
-//! endpoint of the operator's without any login.
+//! The portal starts the CLI itself instead of leaving that to the SDK, and makes it the leader of
+//! a process group: whatever its tools start ends with it. It runs on the models of the user's
+//! GitHub account, or without any login on an endpoint that the operator configured.
 
 mod conversation;
 mod events;
@@ -37,7 +37,7 @@ use conversation::Conversation;
 use launcher::Launcher;
 use models::ModelList;
 
-/// The provider's name.
+/// The provider's name in lists and logs.
 const PROVIDER: &str = "copilot";
 
 /// The backend of the Copilot CLI.
@@ -48,7 +48,7 @@ pub struct Copilot {
 }
 
 impl Copilot {
-    /// A CLI that is started when it is first needed.
+    /// Creates the backend. The CLI is started on first use.
     pub fn new(settings: CopilotSettings) -> Self {
         let settings = Arc::new(settings);
         let found = find::Places::new(settings.cli.clone()).find();
@@ -66,7 +66,7 @@ impl Copilot {
         }
     }
 
-    /// The CLI accepts any model id when a session starts, and fails with the first prompt.
+    /// The CLI accepts any model id when a session starts, and fails only at the first prompt.
     async fn check_model(&self, id: &str) -> Result<(), AgentError> {
         let models = self.models.get(&self.launcher).await?;
         if models.iter().any(|model| model.id == id) {
@@ -117,9 +117,9 @@ impl AgentBackend for Copilot {
         })?;
         self.check_model(&settings.model).await?;
         let runtime = self.launcher.get().await?;
-        let turns = Fact::count_rounds(&past.facts);
+        let rounds = Fact::count_rounds(&past.facts);
         let conversation =
-            Conversation::resume(runtime, settings, &self.settings, &handle, turns).await?;
+            Conversation::resume(runtime, settings, &self.settings, &handle, rounds).await?;
         Ok(Box::new(conversation))
     }
 

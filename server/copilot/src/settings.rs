@@ -1,5 +1,5 @@
-//! How the Copilot CLI is found and what it runs on, as the operator set it up. Known to every
-//! build, so that a settings file means the same to one without the feature `sdk`.
+//! How the Copilot CLI is found and what it runs on, as configured by the operator. Part of every
+//! build, so that a settings file is also valid for one without the feature `sdk`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,48 +7,48 @@ use std::time::Duration;
 
 use agents::provider::{BaseUrl, KeySource, ProviderModel};
 
-/// The CLI and its models.
+/// Settings of the CLI and its models.
 #[derive(Clone, Debug, Default)]
 pub struct CopilotSettings {
-    /// The program, if the operator named it; else it is looked for.
+    /// The program, if the operator named it; otherwise it is searched for.
     pub cli: Option<PathBuf>,
-    /// Who serves the models instead of GitHub.
+    /// An endpoint that serves the models instead of GitHub.
     pub provider: Option<OwnProvider>,
-    /// Variables that the CLI must not see, besides the portal's own: those with keys.
+    /// Environment variables with keys, hidden from the CLI in addition to the portal's own.
     pub secrets: Vec<String>,
-    /// Variables that the CLI gets besides the portal's.
+    /// Environment variables that are set for the CLI.
     pub environment: Vec<(OsString, OsString)>,
-    /// What one may wait for.
+    /// Timeouts and cache times.
     pub limits: CopilotLimits,
 }
 
-/// An endpoint of the operator's, on which the CLI's agent runs without a login.
+/// An endpoint configured by the operator, on which the CLI's agent runs without a login.
 #[derive(Clone, Debug)]
 pub struct OwnProvider {
-    /// Where its API begins.
+    /// The base address of its API.
     pub base_url: BaseUrl,
     /// Where its key comes from.
     pub key: KeySource,
-    /// What it speaks.
+    /// The protocol that it speaks.
     pub kind: ProviderKind,
-    /// Which of the dialects, if there are several.
+    /// Which of `OpenAI`'s APIs it offers, if that matters.
     pub wire_api: Option<WireApi>,
-    /// Its models: it is not asked for them.
+    /// Its models: the endpoint is not asked for them.
     pub models: Vec<ProviderModel>,
 }
 
-/// What an endpoint speaks.
+/// The protocol of an endpoint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProviderKind {
-    /// As `OpenAI` does.
+    /// The protocol of `OpenAI`.
     #[default]
     OpenAi,
-    /// As Anthropic does.
+    /// The protocol of Anthropic.
     Anthropic,
 }
 
 impl ProviderKind {
-    /// The CLI's word for it.
+    /// The CLI's name for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -58,17 +58,17 @@ impl ProviderKind {
     }
 }
 
-/// The two dialects of `OpenAI`.
+/// The two APIs of `OpenAI`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireApi {
-    /// Chat completions.
+    /// The chat completions API.
     Completions,
-    /// Responses.
+    /// The newer responses API.
     Responses,
 }
 
 impl WireApi {
-    /// The CLI's word for it.
+    /// The CLI's name for it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -78,16 +78,16 @@ impl WireApi {
     }
 }
 
-/// What one may wait for.
+/// Timeouts and cache times.
 #[derive(Clone, Debug)]
 pub struct CopilotLimits {
-    /// For the CLI to start. Long: the first time it unpacks itself.
+    /// Timeout for starting the CLI. Long, because it unpacks itself the first time.
     pub start: Duration,
-    /// For the list of models, with a start that it may need. People wait for it.
+    /// Timeout for listing models, including a start of the CLI. People wait for it.
     pub listing: Duration,
-    /// For a conversation to begin.
+    /// Timeout for starting a conversation.
     pub session: Duration,
-    /// How long the list of models is remembered.
+    /// How long the list of models is cached.
     pub model_list: Duration,
 }
 

@@ -32,15 +32,15 @@ use super::tools;
 use super::turn::{Died, Turns};
 use crate::settings::CopilotSettings;
 
-/// Events that may wait for us. They are taken at once, but a machine that stands still for a
-/// moment must not lose any. Room for all of them is taken when a session starts.
+/// Capacity of the event channel. Events are read at once, but none may be lost while the machine
+/// stalls for a moment. The whole capacity is allocated when a session starts.
 const EVENT_BUFFER: usize = 4096;
-/// How long the CLI may take to become idle after it was told to abort.
+/// How long the CLI may take to become idle after an abort.
 const ABORT_TIME: Duration = Duration::from_secs(1);
-/// How long the CLI may take to let a session go.
+/// How long the CLI may take to end a session.
 const GOODBYE: Duration = Duration::from_secs(1);
 
-/// One conversation.
+/// One conversation with the CLI's agent.
 pub(super) struct Conversation {
     session: Arc<Session>,
     runtime: Arc<Runtime>,
@@ -60,18 +60,18 @@ impl Conversation {
         opening.open(Reader::default(), Client::prepare_session).await
     }
 
-    /// Continues a conversation that the CLI has kept, after so many turns of the model.
+    /// Continues a conversation that the CLI has kept, after so many model rounds.
     pub(super) async fn resume(
         runtime: Arc<Runtime>,
         settings: AgentSettings,
         copilot: &CopilotSettings,
         handle: &SessionHandle,
-        turns: u32,
+        rounds: u32,
     ) -> Result<Self, ResumeError> {
         let opening = Opening::new(runtime, settings, copilot).await?;
         let id = SessionId::new(handle.as_str());
         let prepare = |client: &Client, config| client.prepare_resume_session(resuming(id, config));
-        opening.open(Reader::after(u64::from(turns)), prepare).await
+        opening.open(Reader::after(u64::from(rounds)), prepare).await
     }
 
     async fn answer(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError> {
@@ -83,7 +83,7 @@ impl Conversation {
         match abort.run_until_cancelled(self.session.send(prompt)).await {
             Some(Ok(message_id)) => turn.sent(message_id),
             Some(Err(error)) => {
-                // A broken pipe is the sign of a death that is told in a moment.
+                // A broken pipe means that the CLI has died; the reason follows in a moment.
                 return match timeout(ABORT_TIME, turn.finished()).await {
                     Ok(Err(died)) => Err(crashed(died)),
                     _ => Err(AgentError::Failed(format!("the prompt was not taken: {error}"))),
@@ -128,19 +128,19 @@ impl AgentSession for Conversation {
         let follower = self.follower.lock().take();
         if let Some(follower) = follower {
             follower.abort();
-            // It was just told to end: how does not matter.
+            // It was just told to end; how it ends does not matter.
             let _ = follower.await;
         }
     }
 }
 
-/// A conversation before the CLI knows of it.
+/// A conversation that the CLI has not been told about yet.
 struct Opening {
     runtime: Arc<Runtime>,
     turns: Arc<Turns>,
     events: AgentEvents,
     config: SessionConfig,
-    /// How long the CLI may take.
+    /// How long the CLI may take to open the session.
     limit: Duration,
 }
 
@@ -162,7 +162,7 @@ impl Opening {
         config.streaming = Some(true);
         config.include_sub_agent_streaming_events = Some(false);
         config.event_buffer_capacity = Some(EVENT_BUFFER);
-        // They are started by the CLI itself, which asks once whether it may.
+        // The CLI starts them itself, and asks once whether it may.
         config.request_extensions = Some(settings.extensions == AllowedExtensions::All);
         config.permission_handler = Some(Arc::new(Asker {
             handler: settings.permissions,
@@ -176,7 +176,7 @@ impl Opening {
         Ok(Self { runtime, turns, events, config, limit: copilot.limits.session })
     }
 
-    /// Has the CLI start or resume the session, as it was prepared.
+    /// Makes the CLI start or resume the prepared session.
     async fn open<E: Refusal>(
         self,
         reader: Reader,
@@ -205,7 +205,7 @@ impl Opening {
     }
 }
 
-/// What an error of the SDK means for the caller.
+/// Maps an error of the SDK to one for the caller.
 trait Refusal: From<AgentError> {
     fn from_cli(error: SdkError) -> Self;
 }
@@ -220,14 +220,14 @@ impl Refusal for ResumeError {
     fn from_cli(error: SdkError) -> Self {
         let reason = format!("the Copilot CLI did not resume the session: {error}");
         match error.kind() {
-            // An answer of the CLI, which would be the same again.
+            // The CLI has answered, and would answer the same again.
             ErrorKind::Rpc { .. } | ErrorKind::Session(_) => Self::Refused(reason),
             _ => Self::Agent(AgentError::Unavailable(reason)),
         }
     }
 }
 
-/// The same settings for a session that exists. The CLI keeps none of them.
+/// The same settings for an existing session. The CLI keeps none of them.
 fn resuming(id: SessionId, config: SessionConfig) -> ResumeSessionConfig {
     let mut resuming = ResumeSessionConfig::new(id);
     resuming.tools = config.tools;
@@ -244,7 +244,7 @@ fn resuming(id: SessionId, config: SessionConfig) -> ResumeSessionConfig {
     resuming
 }
 
-/// Reads what the CLI says and carries aborts to it.
+/// Reads the CLI's events and passes aborts on to it.
 struct Follower {
     session: Arc<Session>,
     runtime: Arc<Runtime>,
@@ -284,7 +284,7 @@ impl Follower {
         self.events.emit(AgentEvent::Crashed { message });
     }
 
-    /// What was lost may have been the end of the turn, so it is ended.
+    /// A lost event may have been the end of the turn, so the turn is ended.
     fn lag(&self, number: u64) {
         let message = format!(
             "{number} events of the Copilot CLI were lost, because they came faster than they \
@@ -303,13 +303,13 @@ impl Follower {
     }
 }
 
-/// Tools report from futures of their own, but events come one after the other.
+/// Serialises events: tools report from their own futures, but events must not overlap.
 fn one_by_one(events: AgentEvents) -> AgentEvents {
     let events = Mutex::new(events);
     AgentEvents::new(move |event| events.lock().emit(event))
 }
 
-/// Who serves the model, if it is not GitHub. Holds the key: not to be printed.
+/// The endpoint that serves the model instead of GitHub. Contains the key: never print it.
 async fn provider(settings: &CopilotSettings) -> Result<Option<ProviderConfig>, AgentError> {
     let Some(own) = &settings.provider else {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! From what the CLI reports to what happens in a conversation.
+//! Converts the CLI's events to ours.
 //!
-//! The CLI's events are JSON that grows with every version, so only what is needed is read of them
-//! and the rest is passed over. [`Reader`] is plain: events in, events out.
+//! The CLI's events are JSON that grows with every version, so only the fields that are needed are
+//! read, and the rest is ignored. [`Reader`] does no I/O: events in, events out.
 
 use std::collections::HashMap;
 
@@ -10,39 +10,39 @@ use github_copilot_sdk::types::SessionEvent;
 use serde_json::Value;
 use wire::{ExtensionSource, ExtensionState, ToolError, ToolResult, Usage};
 
-/// Agents below the first one whose calls can be told apart.
+/// How many subagents' calls are attributed to the calls that started them.
 const MOST_AGENTS: usize = 1000;
 
-/// What an event means for the prompt that is being dealt with.
+/// What an event means for the current prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// The CLI has taken up a prompt.
     Begun {
-        /// As it was called when it was sent.
+        /// The id that the prompt got when it was sent.
         message_id: Option<String>,
     },
-    /// The CLI has nothing more to do.
+    /// The CLI has nothing left to do.
     Idle,
 }
 
 /// Reads the events of one conversation, in order.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
-    /// The CLI counts turns from 0 for each prompt.
-    turns: u64,
-    turn: Option<u64>,
+    /// Number of rounds so far. Counted here, because the CLI begins at 0 for each prompt.
+    rounds: u64,
+    round: Option<u64>,
     reasoning: Option<Reasoning>,
-    /// The message that has been begun.
+    /// The id of the message that is open.
     message: Option<String>,
     outputs: HashMap<String, Output>,
-    /// The calls by which agents below the first one were started.
+    /// The calls that started subagents, by the subagent's id.
     parents: HashMap<String, String>,
-    /// What went wrong with a request to the model that may be repeated.
+    /// The error of a request to the model that the CLI may repeat.
     trouble: Option<String>,
 }
 
 /// A block of reasoning. The CLI repeats it at the very end, but for readers it ends where the
-/// answer begins; if it goes on after that, it is another block.
+/// answer begins; if it continues after that, it becomes another block.
 #[derive(Debug)]
 struct Reasoning {
     id: String,
@@ -50,22 +50,21 @@ struct Reasoning {
     is_open: bool,
 }
 
-/// What is known of a running tool's output.
+/// How a running tool's output arrives.
 #[derive(Debug)]
 enum Output {
-    /// Piece by piece.
     Pieces,
-    /// All of it again each time.
+    /// As snapshots of the whole output; holds the last one.
     Snapshot(String),
 }
 
 impl Reader {
-    /// Goes on counting where a conversation left off.
-    pub(super) fn after(turns: u64) -> Self {
-        Self { turns, ..Self::default() }
+    /// Continues counting where a conversation left off.
+    pub(super) fn after(rounds: u64) -> Self {
+        Self { rounds, ..Self::default() }
     }
 
-    /// What an event comes to.
+    /// Converts an event, and returns what it means for the current prompt.
     pub(super) fn read(
         &mut self,
         event: &SessionEvent,
@@ -86,18 +85,19 @@ impl Reader {
                     self.parents.insert(agent.to_owned(), call.to_owned());
                 }
             }
-            // The rest is told of the first agent only: what others say is the result of a tool.
+            // Everything else counts for the main agent only: what subagents say is the result of a
+            // tool.
             _ if agent.is_some() => {}
             "assistant.turn_start" => {
                 self.trouble = None;
-                self.turns += 1;
-                self.turn = Some(self.turns);
-                emit(AgentEvent::TurnStart { turn_id: turn_id(self.turns) });
+                self.rounds += 1;
+                self.round = Some(self.rounds);
+                emit(AgentEvent::TurnStart { turn_id: turn_id(self.rounds) });
             }
             "assistant.turn_end" => {
                 self.end_reasoning(emit);
-                if let Some(turn) = self.turn.take() {
-                    emit(AgentEvent::TurnEnd { turn_id: turn_id(turn) });
+                if let Some(round) = self.round.take() {
+                    emit(AgentEvent::TurnEnd { turn_id: turn_id(round) });
                 }
             }
             "assistant.reasoning_delta" => self.add_reasoning(data, emit),
@@ -156,7 +156,7 @@ impl Reader {
         }
     }
 
-    /// Tells reasoning that was not streamed.
+    /// Reports reasoning that was not streamed.
     fn complete_reasoning(&mut self, data: &Value, emit: &mut dyn FnMut(AgentEvent)) {
         self.end_reasoning(emit);
         let (Some(id), Some(content)) = (text(data, "reasoningId"), text(data, "content")) else {
@@ -176,7 +176,7 @@ impl Reader {
         let content = text(data, "content").unwrap_or_default();
         let Some(id) = text(data, "messageId") else { return };
         let is_begun = self.message.take().is_some_and(|begun| begun == id);
-        // One that only calls tools says nothing.
+        // A message that only calls tools has no text.
         if is_begun || !content.is_empty() {
             let (kind, id) = (TextKind::Message, id.to_owned());
             emit(AgentEvent::TextEnd { kind, id, content: Some(content.to_owned()) });
@@ -209,7 +209,7 @@ impl Reader {
         emit(AgentEvent::ToolOutput { call_id, delta });
     }
 
-    /// An older form of the same: tells what is new since the last one.
+    /// An older form of output events: reports what is new since the last snapshot.
     fn add_snapshot(&mut self, data: &Value, emit: &mut dyn FnMut(AgentEvent)) {
         let (Some(call_id), Some(all)) = (text(data, "toolCallId"), text(data, "partialOutput"))
         else {
@@ -234,7 +234,7 @@ impl Reader {
     fn fail(&mut self, event: &SessionEvent, emit: &mut dyn FnMut(AgentEvent)) {
         let message = failure(&event.data);
         if event.is_transient_error() {
-            // The CLI asks again. If that helps, there is nothing to tell.
+            // The CLI will try again. If that helps, there is nothing to report.
             self.trouble = Some(message);
         } else {
             self.trouble = None;
@@ -260,12 +260,12 @@ fn text<'a>(data: &'a Value, field: &str) -> Option<&'a str> {
     data.get(field)?.as_str()
 }
 
-/// What of a snapshot was not in the one before.
+/// The part of a snapshot that the previous one lacks.
 fn news(before: &str, all: &str) -> String {
     if let Some(rest) = all.strip_prefix(before) {
         return rest.to_owned();
     }
-    // A line was written anew: tell it again, from its beginning.
+    // A line was rewritten: repeat it from its beginning.
     let same = before.bytes().zip(all.bytes()).take_while(|(old, new)| old == new).count();
     let line =
         all.as_bytes()[..same].iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -325,7 +325,7 @@ fn emit_usage(data: &Value, emit: &mut dyn FnMut(AgentEvent)) {
         output_tokens: count("outputTokens"),
         cached_tokens: count("cacheReadTokens"),
         reasoning_tokens: count("reasoningTokens"),
-        // What an endpoint of the operator's costs, the CLI does not know.
+        // The CLI does not know the prices of the operator's own endpoint.
         cost: data.get("cost").and_then(Value::as_f64).filter(|_| data["isByok"] != true),
     };
     if !usage.is_empty() {

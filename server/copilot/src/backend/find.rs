@@ -1,7 +1,7 @@
-//! Where the Copilot CLI is: named by the operator, on the search path, or installed by npm.
+//! Finds the Copilot CLI: named by the operator, on the search path, or installed by npm.
 //!
-//! What npm puts on the search path is a script that starts the real program and waits for it,
-//! without passing signals on. So the program is looked for in the script's package.
+//! What npm puts on the search path is a script that starts the real program and waits for it
+//! without forwarding signals. So the program itself is taken from the script's package.
 
 use std::env;
 use std::env::consts::{ARCH, EXE_SUFFIX, OS};
@@ -12,25 +12,25 @@ use std::path::{Path, PathBuf};
 const VARIABLE: &str = "COPILOT_CLI_PATH";
 const SCOPE: &str = "node_modules/@github";
 
-/// Where to look.
+/// Where to look for the CLI.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Places {
-    /// What the portal's settings name.
+    /// The path in the portal's settings.
     pub(super) named: Option<PathBuf>,
-    /// What the environment names.
+    /// The path in the environment variable.
     pub(super) variable: Option<OsString>,
-    /// The search path.
+    /// The value of `PATH`.
     pub(super) path: Option<OsString>,
 }
 
 impl Places {
-    /// The settings, and the environment of this process.
+    /// The given setting, and the environment of this process.
     pub(super) fn new(named: Option<PathBuf>) -> Self {
         Self { named, variable: env::var_os(VARIABLE), path: env::var_os("PATH") }
     }
 
-    /// The program; none if there is none and nobody said that there is. The error says what is
-    /// wrong with the one that was named, and what to do.
+    /// The program; `None` if there is none and none was named. The error says what is wrong with
+    /// the named one, and what to do.
     pub(super) fn find(&self) -> Result<Option<PathBuf>, String> {
         if let Some(named) = &self.named {
             return named_program(named, "the setting copilot.cliPath").map(Some);
@@ -49,7 +49,7 @@ impl Places {
             let file = file.canonicalize().ok()?;
             if is_script(&file) { packed_program(file.parent()?) } else { program(&file) }
         });
-        // Beside Node, for those who have one but have not put npm's programs on the path.
+        // Next to Node, for users whose npm programs are not on the search path.
         on_path.or_else(|| {
             let with_node =
                 folders.iter().filter(|folder| folder.join(format!("node{EXE_SUFFIX}")).is_file());
@@ -78,8 +78,8 @@ fn is_script(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "js")
 }
 
-/// The program for this machine that belongs to npm's package of the script: a package of its own,
-/// beside the other or within.
+/// The program for this machine, which npm installs as a package of its own, next to the script's
+/// package or inside it.
 fn packed_program(package: &Path) -> Option<PathBuf> {
     let system = match OS {
         "macos" => "darwin",

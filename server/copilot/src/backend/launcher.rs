@@ -1,4 +1,4 @@
-//! The one CLI that all sessions share: started when it is first needed, and again when it died.
+//! The one CLI that all sessions share: started on first use, and again after it has died.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use crate::settings::CopilotSettings;
 pub(super) struct Launcher {
     settings: Arc<CopilotSettings>,
     state: Mutex<State>,
-    /// Cancelled at the end, for a start that is under way.
+    /// Cancelled by [`Self::close`], which also ends a start that is under way.
     closed: CancellationToken,
 }
 
 enum State {
     Stopped,
-    /// It goes on while nobody waits for it: unpacking takes longer than people wait.
+    /// The start continues even if nobody waits for it: unpacking takes longer than people wait.
     Starting(Start),
     Running(Arc<Runtime>),
     Closed,
@@ -37,8 +37,8 @@ impl Launcher {
         Self { settings, state, closed: CancellationToken::new() }
     }
 
-    /// The CLI that runs, or one that is started now. Those who ask at the same time share one
-    /// start; one that failed is not remembered. Cancel safe.
+    /// The running CLI, or a new one. Concurrent callers share one start; a failed start is not
+    /// remembered. Cancel safe.
     pub(super) async fn get(&self) -> Result<Arc<Runtime>, AgentError> {
         let start = match self.begin()? {
             Begun::Running(runtime) => return Ok(runtime),
@@ -66,7 +66,7 @@ impl Launcher {
                 Some(Ok(runtime)) if !runtime.is_dead() => {
                     return Ok(Begun::Running(runtime.clone()));
                 }
-                // It failed when nobody waited any more.
+                // It failed after nobody waited for it any more.
                 Some(_) => {}
             },
             State::Closed => {
@@ -79,12 +79,12 @@ impl Launcher {
         Ok(Begun::Starting(start))
     }
 
-    /// Ends the CLI unless others use it as well, so that the next one who needs it gets a new one.
+    /// Ends the CLI unless others use it as well, so that the next caller gets a new one.
     pub(super) async fn retire(&self, runtime: &Arc<Runtime>) {
         {
             let mut state = self.state.lock();
             let State::Running(current) = &*state else { return };
-            // One is here, one is the caller's.
+            // One reference is held here, one by the caller.
             if !Arc::ptr_eq(current, runtime) || Arc::strong_count(runtime) > 2 {
                 return;
             }
@@ -136,6 +136,6 @@ fn locate(settings: &CopilotSettings) -> Result<std::path::PathBuf, AgentError> 
     found.ok_or_else(|| AgentError::Unavailable(NOT_INSTALLED.to_owned()))
 }
 
-/// What to do without a CLI.
+/// What to do if no CLI is installed.
 pub(super) const NOT_INSTALLED: &str = "there is no Copilot CLI: install it with \
     `npm install -g @github/copilot`, or name it in the setting copilot.cliPath";

@@ -15,16 +15,16 @@ use super::find::Places;
 use super::launcher::{Launcher, NOT_INSTALLED};
 use crate::settings::{CopilotSettings, OwnProvider};
 
-/// How long a failure is remembered: to find out again means to start the CLI again.
+/// How long a failure is remembered: every retry starts the CLI again.
 const FAILURE_MEMORY: Duration = Duration::from_secs(10);
 
 const NOT_LOGGED_IN: &str = "not logged in to GitHub Copilot: run `copilot login` in a terminal \
     (or start the portal with a token in COPILOT_GITHUB_TOKEN), then refresh";
 
-/// The list, remembered for a while.
+/// The list of models, cached for a while.
 pub(super) struct ModelList {
     settings: Arc<CopilotSettings>,
-    /// Locked while the CLI is asked, so that it is asked once.
+    /// Held while the CLI is queried, so that concurrent callers share one request.
     known: Mutex<Option<Known>>,
 }
 
@@ -38,7 +38,7 @@ impl ModelList {
         Self { settings, known: Mutex::default() }
     }
 
-    /// The models there are; none if there is no CLI and nobody asked for one. Cancel safe.
+    /// The available models; empty if there is no CLI and none was configured. Cancel safe.
     pub(super) async fn get(&self, launcher: &Launcher) -> Result<Vec<ModelInfo>, AgentError> {
         let found =
             Places::new(self.settings.cli.clone()).find().map_err(AgentError::Unavailable)?;
@@ -84,13 +84,13 @@ async fn ask(launcher: &Launcher) -> Result<Vec<ModelInfo>, AgentError> {
     };
     if let Err(reason) = &answer {
         tracing::info!(reason, "no models of GitHub Copilot");
-        // One that is started after a login knows of it.
+        // A CLI that is started after a login knows about it.
         launcher.retire(&runtime).await;
     }
     answer.map_err(AgentError::Unavailable)
 }
 
-/// A model that may be used.
+/// Describes a model, if it may be used.
 fn info(model: &Model) -> Option<ModelInfo> {
     let is_off = model.policy.as_ref().is_some_and(|policy| {
         serde_json::to_value(&policy.state).is_ok_and(|state| state == "disabled")

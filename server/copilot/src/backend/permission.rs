@@ -1,4 +1,4 @@
-//! The questions of the CLI's own tools, as the portal asks them.
+//! Permission requests of the CLI's own tools, in the portal's form.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use super::turn::Turns;
 
 const LONGEST_TITLE: usize = 80;
 
-/// Asks the portal's handler for the CLI.
+/// Forwards the CLI's permission requests to the portal's handler.
 pub(super) struct Asker {
     pub(super) handler: Arc<dyn PermissionHandler>,
     /// The session that the CLI's tools belong to.
     pub(super) owner: Option<Owner>,
-    /// Decided before the session started.
+    /// Whether extensions may run, decided before the session started.
     pub(super) extensions: AllowedExtensions,
     pub(super) working_directory: std::path::PathBuf,
     pub(super) turns: Arc<Turns>,
@@ -46,11 +46,11 @@ impl SdkHandler for Asker {
             };
         }
         let request = question(&data, &self.working_directory);
-        // A question of a turn that has been aborted is withdrawn.
+        // A request is withdrawn when its turn is aborted.
         let over = self.turns.over();
         let asker = permission::Asker {
             owner: self.owner,
-            // The CLI names the kind of what it wants to do, not always the tool.
+            // The CLI names the kind of action, and not always the tool.
             tool: None,
             call_id: data.tool_call_id.as_deref().map(Into::into),
             is_approved: false,
@@ -63,13 +63,13 @@ impl SdkHandler for Asker {
     }
 }
 
-/// Whether it is about starting extensions at all, and not about what one of them does.
+/// Whether it asks to start extensions at all, rather than about an action of one.
 fn is_about_extensions(data: &PermissionRequestData) -> bool {
     let nested = data.extra.get("permissionRequest").unwrap_or(&data.extra);
     nested.get("kind").and_then(Value::as_str) == Some("extension-permission-access")
 }
 
-/// What the CLI asks, for people.
+/// The CLI's request in a form for people.
 fn question(data: &PermissionRequestData, folder: &Path) -> PermissionRequest {
     let nested = data.extra.get("permissionRequest").unwrap_or(&data.extra);
     let text = |field: &str| nested.get(field).and_then(Value::as_str).filter(|t| !t.is_empty());
@@ -134,7 +134,8 @@ fn question(data: &PermissionRequestData, folder: &Path) -> PermissionRequest {
     }
 }
 
-/// Where a file really is, as seen from the folder if it is below: that is what is decided about.
+/// The resolved path of a file, relative to the folder if it is below it: that is what people
+/// decide about.
 fn shown(path: &str, folder: &Path) -> String {
     let path = resolve(&folder.join(path));
     let folder = resolve(folder);
@@ -142,18 +143,18 @@ fn shown(path: &str, folder: &Path) -> String {
     show_path(&below.unwrap_or(&path).to_string_lossy())
 }
 
-/// The path without links, as far as there is something.
+/// The path with links resolved, as far as it exists.
 fn resolve(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
         if let (Ok(real), Ok(rest)) = (ancestor.canonicalize(), path.strip_prefix(ancestor)) {
-            // Joined with nothing, it would end with a separator.
+            // Joining with an empty path would append a separator.
             return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
         }
     }
     path.to_owned()
 }
 
-/// The first line, cut.
+/// The first line, truncated.
 fn title(text: &str) -> String {
     let mut first = text.lines().next().unwrap_or_default().to_owned();
     if cut_at(&mut first, LONGEST_TITLE) || first.len() < text.len() {

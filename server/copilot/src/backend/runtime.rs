@@ -1,4 +1,4 @@
-//! A running CLI: its process, the connection to it, and how it dies.
+//! A running CLI: its process, the connection to it, and how it ends.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -21,39 +21,40 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::settings::CopilotSettings;
 
-/// How long the CLI may take to say goodbye, and then to be gone.
+/// How long the CLI may take to shut down, and then to exit.
 const FAREWELL: Duration = Duration::from_secs(1);
-/// How long it is waited for the reason after a connection broke.
+/// How long to wait for the reason after a connection broke.
 const REASON: Duration = Duration::from_secs(1);
-/// How long it is waited for what a process wrote before its end: another may hold the pipe.
+/// How long to wait for a process's last output after its end: another process may hold the pipe
+/// open.
 const LAST_WORDS: Duration = Duration::from_millis(100);
-/// Of one line that the CLI writes to its log.
+/// Limit for one line of the CLI's log, in bytes.
 const LONGEST_LINE: u64 = 4096;
 
-/// The variable with the mark.
+/// The environment variable that marks the CLI and its descendants.
 const MARK: &str = "COPILOT_PORTAL_CLI";
 
-/// A CLI process, shared by the sessions. Dropped, it ends with all that it started.
+/// A CLI process, shared by all sessions. Dropping it ends it and everything it started.
 pub(super) struct Runtime {
     pub(super) client: Client,
     death: Arc<Death>,
     watcher: Mutex<Option<AbortOnDropHandle<()>>>,
 }
 
-/// Whether and how the process came to its end.
+/// Whether and how the process has ended.
 #[derive(Default)]
 struct Death {
     /// Cancelled to end the process.
     wanted: CancellationToken,
-    /// Cancelled when it has ended.
+    /// Cancelled when the process has ended.
     happened: CancellationToken,
     reason: OnceLock<String>,
-    /// The last line that it wrote to its log.
+    /// The last line of its log.
     last_words: Mutex<String>,
 }
 
 impl Runtime {
-    /// Starts the CLI and waits until it answers. Ends when `end` is cancelled.
+    /// Starts the CLI and waits until it answers. The process ends when `end` is cancelled.
     pub(super) async fn start(
         program: &Path,
         settings: &CopilotSettings,
@@ -77,7 +78,7 @@ impl Runtime {
             answer = timeout(settings.limits.start, runtime.client.verify_protocol_version()) => {
                 match answer {
                     Ok(Ok(())) => Ok(runtime),
-                    // It ended, and the pipe broke first.
+                    // The process ended, and its pipe broke first.
                     Ok(Err(error)) => match timeout(REASON, runtime.died()).await {
                         Ok(reason) => Err(runtime.death.with_last_words(reason)),
                         Err(_) => Err(format!("does not answer as it should: {error}")),
@@ -96,13 +97,14 @@ impl Runtime {
         self.death.happened.is_cancelled() || self.death.wanted.is_cancelled()
     }
 
-    /// Waits for its end and says how it came. Cancel safe.
+    /// Waits for its end and returns the reason. Cancel safe.
     pub(super) async fn died(&self) -> String {
         self.death.happened.cancelled().await;
         self.death.describe()
     }
 
-    /// The connection broke: makes sure that the process is gone, too, and says how it ended.
+    /// Called after the connection broke: makes sure that the process is gone, too, and returns the
+    /// reason.
     pub(super) async fn lost(&self) -> String {
         if let Ok(reason) = timeout(REASON, self.died()).await {
             return reason;
@@ -112,11 +114,11 @@ impl Runtime {
         self.died().await
     }
 
-    /// Ends the process and everything that it started.
+    /// Ends the process and everything it started.
     pub(super) async fn close(&self) {
         let _ = self.death.reason.set("the Copilot CLI was closed".to_owned());
         if !self.is_dead() {
-            // It may have something to write; if not, that is no reason to wait.
+            // It may have something to save; otherwise there is no reason to wait.
             let _ = timeout(FAREWELL, self.client.rpc().runtime().shutdown()).await;
         }
         self.death.wanted.cancel();
@@ -134,7 +136,7 @@ impl Death {
         self.reason.get().map_or("the Copilot CLI ended", String::as_str).to_owned()
     }
 
-    /// A program that ends at once has said why.
+    /// Adds the last line of the log, in which a program that exits at once usually says why.
     fn with_last_words(&self, reason: String) -> String {
         match &**self.last_words.lock() {
             "" => reason,
@@ -143,8 +145,8 @@ impl Death {
     }
 }
 
-/// What only this CLI and its descendants have in their environment. Its shells have process
-/// groups of their own, so that nothing else tells whose they are once it was killed.
+/// A value that only this CLI and its descendants have in their environment. Its shells have their
+/// own process groups, so after a kill nothing else identifies them.
 fn mark() -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -170,7 +172,7 @@ fn spawn(program: &Path, settings: &CopilotSettings, mark: &str) -> std::io::Res
     command.spawn()
 }
 
-/// The process, and with it those that it starts.
+/// The process and its group.
 struct Watched {
     #[cfg(unix)]
     group: ProcessGroup,
@@ -191,13 +193,13 @@ impl Watched {
     async fn end(&mut self) {
         #[cfg(unix)]
         self.group.finish(&mut self.child).await;
-        // Fails if it has ended by itself.
+        // Fails if it has already exited.
         #[cfg(not(unix))]
         let _ = self.child.kill().await;
     }
 }
 
-/// Runs until the process has ended, by itself or because it is to.
+/// Runs until the process has ended, on its own or on request.
 async fn watch(mut process: Watched, log: ChildStderr, death: Arc<Death>) {
     let mut log = Box::pin(pass_on(log, &death).fuse());
     let status = loop {
@@ -209,7 +211,7 @@ async fn watch(mut process: Watched, log: ChildStderr, death: Arc<Death>) {
     };
     process.end().await;
     if let Some(status) = status {
-        // What it wrote before its end says more than its end.
+        // Its last output is more informative than its exit status.
         if !log.is_terminated() {
             let _ = timeout(LAST_WORDS, &mut log).await;
         }
@@ -225,7 +227,7 @@ async fn watch(mut process: Watched, log: ChildStderr, death: Arc<Death>) {
     death.happened.cancel();
 }
 
-/// Passes the CLI's log on to ours, line by line.
+/// Forwards the CLI's log to ours, line by line.
 async fn pass_on(log: ChildStderr, death: &Death) {
     let mut log = BufReader::new(log);
     let mut line = Vec::new();

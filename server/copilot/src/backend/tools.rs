@@ -12,7 +12,7 @@ use github_copilot_sdk::types::{
 
 use super::turn::Turns;
 
-/// All tools of a set.
+/// Registers all tools of a set with the CLI.
 pub(super) fn register(
     tools: &Arc<ToolSet>,
     events: &AgentEvents,
@@ -26,7 +26,7 @@ pub(super) fn register(
         registered.name.clone_from(&tool.name);
         registered.description.clone_from(&tool.description);
         registered.parameters = parameters;
-        // They ask by themselves, and are not to be searched for.
+        // They ask for permission themselves, and the model must not have to search for them.
         registered.skip_permission = true;
         registered.overrides_built_in_tool = true;
         registered.defer = Some(DeferMode::Never);
@@ -69,7 +69,7 @@ impl ToolHandler for Bridge {
 }
 
 impl Bridge {
-    /// Output may be there before the CLI's report of the call is, so it brings one along.
+    /// Output may arrive before the CLI has reported the call, so the first output reports it.
     fn output(&self, invocation: &ToolInvocation) -> ToolOutput {
         let events = self.events.clone();
         let call_id = invocation.tool_call_id.clone();

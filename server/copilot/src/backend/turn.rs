@@ -1,8 +1,8 @@
-//! The prompts of a conversation: which one is being dealt with, and when that is over.
+//! The turns of a conversation: which prompt is being processed, and when it is finished.
 //!
-//! The CLI says when it takes up a prompt and when it has nothing more to do. It can be busy by
-//! itself, too, so a prompt is over at the first idleness after it was taken up. One that is
-//! aborted is over at the next one.
+//! The CLI reports when it takes up a prompt and when it becomes idle. It can also be busy on its
+//! own, so a prompt is finished at the first idle event after it was taken up. An aborted one is
+//! finished at the next idle event.
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
@@ -10,30 +10,30 @@ use tokio_util::sync::CancellationToken;
 
 use super::events::Progress;
 
-/// Shared by a conversation, what reads its events, and the handlers of its tools.
+/// Shared by a conversation, the reader of its events, and the handlers of its tools.
 pub(super) struct Turns {
     stage: watch::Sender<Stage>,
-    /// Somebody wants the running turn to be aborted.
+    /// Notified when the running turn should be aborted.
     abort: Notify,
-    /// Cancelled when the turn is over, or is to be.
+    /// Cancelled when the turn is over, or should be.
     over: Mutex<CancellationToken>,
-    /// Cancelled when the conversation is over.
+    /// Cancelled when the conversation has ended.
     ended: CancellationToken,
 }
 
 #[derive(Debug)]
 enum Stage {
-    /// No prompt is being dealt with.
+    /// No turn is running.
     Free,
     Busy(Busy),
-    /// How the conversation died.
+    /// The conversation has died, for this reason.
     Dead(String),
 }
 
-/// A prompt that is being dealt with.
+/// State of the running turn.
 #[derive(Debug, Default)]
 struct Busy {
-    /// What the CLI calls it, once it has answered.
+    /// The CLI's id for the prompt, once it has accepted it.
     message_id: Option<String>,
     is_aborted: bool,
     seen: Vec<Progress>,
@@ -46,7 +46,7 @@ impl Busy {
         }
         let Some(expected) = &self.message_id else { return false };
         let is_ours = |progress: &Progress| match progress {
-            // An older CLI does not name it.
+            // Older versions of the CLI do not report the id.
             Progress::Begun { message_id } => {
                 expected.is_empty() || message_id.as_ref().is_none_or(|id| id == expected)
             }
@@ -57,7 +57,7 @@ impl Busy {
     }
 }
 
-/// How the conversation died.
+/// The conversation has died, for this reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Died(pub(super) String);
 
@@ -72,18 +72,18 @@ impl Turns {
         }
     }
 
-    /// Waits until the turn before is over, and begins the next one. Cancel safe.
+    /// Waits until the previous turn is over, and begins the next one. Cancel safe.
     pub(super) async fn begin(&self) -> Result<Turn<'_>, Died> {
         let mut stage = self.stage.subscribe();
         loop {
-            let died = self.stage.send_if_modified(|stage| {
+            let is_begun = self.stage.send_if_modified(|stage| {
                 let is_free = matches!(stage, Stage::Free);
                 if is_free {
                     *stage = Stage::Busy(Busy::default());
                 }
                 is_free
             });
-            if died {
+            if is_begun {
                 let over = self.ended.child_token();
                 *self.over.lock() = over.clone();
                 return Ok(Turn { turns: self, over });
@@ -91,27 +91,27 @@ impl Turns {
             if let Stage::Dead(reason) = &*stage.borrow_and_update() {
                 return Err(Died(reason.clone()));
             }
-            // The sender is ours, so it is there.
+            // Cannot fail: `self` owns the sender.
             let _ = stage.changed().await;
         }
     }
 
-    /// A token that is cancelled when what is done now is not wanted any more.
+    /// A token that is cancelled when the results of the current work are no longer wanted.
     pub(super) fn over(&self) -> CancellationToken {
         self.over.lock().clone()
     }
 
-    /// What the CLI says.
+    /// Records what the CLI reported.
     pub(super) fn note(&self, progress: Progress) {
         self.change(|busy| busy.seen.push(progress));
     }
 
-    /// Waits until a turn is to be aborted. Cancel safe.
+    /// Waits until the running turn should be aborted. Cancel safe.
     pub(super) async fn abort_wanted(&self) {
         self.abort.notified().await;
     }
 
-    /// The turn is to be aborted.
+    /// Requests that the running turn be aborted.
     pub(super) fn want_abort(&self) {
         self.over.lock().cancel();
         let mut is_news = false;
@@ -121,7 +121,7 @@ impl Turns {
         }
     }
 
-    /// The CLI has been told to abort and has had its time.
+    /// Ends the aborted turn: the CLI was told, and has had its time.
     pub(super) fn conclude_abort(&self) {
         self.change(|busy| {
             if busy.is_aborted {
@@ -130,13 +130,13 @@ impl Turns {
         });
     }
 
-    /// The conversation has died.
+    /// Ends everything, because the conversation has died.
     pub(super) fn die(&self, reason: &str) {
         self.ended.cancel();
         self.stage.send_replace(Stage::Dead(reason.to_owned()));
     }
 
-    /// The conversation ends, as it should.
+    /// Ends the conversation regularly.
     pub(super) fn end(&self) {
         self.die("the session has ended");
     }
@@ -158,14 +158,14 @@ impl Turns {
     }
 }
 
-/// A turn that runs. Dropped before it is over, it is aborted.
+/// A running turn. Dropping it before it is over aborts it.
 pub(super) struct Turn<'a> {
     turns: &'a Turns,
     over: CancellationToken,
 }
 
 impl Turn<'_> {
-    /// The CLI has taken the prompt and calls it by an id.
+    /// Records the id that the CLI gave to the prompt.
     pub(super) fn sent(&self, message_id: String) {
         self.turns.change(|busy| busy.message_id = Some(message_id));
     }
@@ -174,13 +174,13 @@ impl Turn<'_> {
         self.turns.want_abort();
     }
 
-    /// Waits until it is over. Cancel safe.
+    /// Waits until the turn is over. Cancel safe.
     pub(super) async fn finished(&self) -> Result<(), Died> {
         let mut stage = self.turns.stage.subscribe();
         let waiting = stage.wait_for(|stage| !matches!(stage, Stage::Busy(_)));
         match waiting.await.as_deref() {
             Ok(Stage::Dead(reason)) => Err(Died(reason.clone())),
-            // The sender is held by `turns`.
+            // Cannot happen: `turns` holds the sender.
             _ => Ok(()),
         }
     }
@@ -189,7 +189,7 @@ impl Turn<'_> {
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.over.cancel();
-        // Turns follow one another, so a turn that is still busy is this one.
+        // Turns never overlap, so a turn that is still busy is this one.
         self.turns.want_abort();
         *self.turns.over.lock() = self.turns.ended.clone();
     }

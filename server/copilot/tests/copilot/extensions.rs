@@ -1,4 +1,4 @@
-//! Extensions, which the CLI runs by itself.
+//! Extensions, which the CLI runs itself.
 
 use std::fs;
 
@@ -26,40 +26,41 @@ await joinSession({
 "#;
 
 /// A conversation in a folder that has an extension.
-async fn talk(bench: &Bench, allowed: AllowedExtensions) -> Talk {
+async fn start(bench: &Bench, allowed: AllowedExtensions) -> Conversation {
     let folder = bench.folder.path().join(".github/extensions/weather");
     fs::create_dir_all(&folder).expect("a folder");
     fs::write(folder.join("extension.mjs"), WEATHER).expect("an extension");
     push_call(bench, "weather", &json!({}));
-    let talk = bench.talk_with(|settings| {
+    let conversation = bench.conversation_with(|settings| {
         settings.own_tools = true;
         settings.extensions = allowed;
         settings.permissions = Arc::new(ApproveAll);
     });
-    talk.await
+    conversation.await
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_extension_of_a_trusted_folder_adds_its_tool() {
     let bench = Bench::new().await;
-    let talk = talk(&bench, AllowedExtensions::All).await;
-    talk.ask("how is the weather?").await.expect("a turn");
+    let conversation = start(&bench, AllowedExtensions::All).await;
+    conversation.ask("how is the weather?").await.expect("a turn");
     assert_eq!(result_of_call(&bench), "rain");
-    talk.wait_for("running extension", |event| {
-        matches!(event, AgentEvent::Extensions(list) if list.iter().any(|one|
+    conversation
+        .wait_for("running extension", |event| {
+            matches!(event, AgentEvent::Extensions(list) if list.iter().any(|one|
             one.name == "weather" && one.state == ExtensionState::Running))
-    })
-    .await;
-    bench.finish(talk).await;
+        })
+        .await;
+    bench.finish(conversation).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn in_other_folders_none_is_started() {
     let bench = Bench::new().await;
-    let talk = talk(&bench, AllowedExtensions::None).await;
-    talk.ask("how is the weather?").await.expect("a turn");
+    let conversation = start(&bench, AllowedExtensions::None).await;
+    conversation.ask("how is the weather?").await.expect("a turn");
     assert_ne!(result_of_call(&bench), "rain");
     let offered = bench.provider.chats()[0]["tools"].to_string();
     assert!(!offered.contains("weather"), "{offered}");
-    bench.finish(talk).await;
+    bench.finish(conversation).await;
 }

@@ -24,7 +24,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 const MODEL: &str = "scripted";
-/// Only waited for in full by a test that fails.
+/// Reached only by a failing test.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A backend, its provider, and a folder to work in.
@@ -45,18 +45,18 @@ impl Bench {
     }
 
     /// A conversation without any tools.
-    async fn talk(&self) -> Talk {
-        self.talk_with(|_| {}).await
+    async fn conversation(&self) -> Conversation {
+        self.conversation_with(|_| {}).await
     }
 
-    async fn talk_with(&self, change: impl FnOnce(&mut AgentSettings)) -> Talk {
+    async fn conversation_with(&self, change: impl FnOnce(&mut AgentSettings)) -> Conversation {
         let (mut settings, events) = self.settings();
         change(&mut settings);
         let session = self.copilot.start_session(settings).await.expect("a session");
-        Talk { session: Arc::from(session), events }
+        Conversation { session: Arc::from(session), events }
     }
 
-    /// For a conversation without any tools, and where its events arrive.
+    /// Settings for a conversation without tools, and the receiver of its events.
     fn settings(&self) -> (AgentSettings, watch::Receiver<Vec<AgentEvent>>) {
         let (sender, events) = watch::channel(Vec::new());
         let report = AgentEvents::new(move |event| {
@@ -65,9 +65,9 @@ impl Bench {
         (AgentSettings::new(MODEL, self.real_folder(), report), events)
     }
 
-    /// Ends everything, of which nothing may be left.
-    async fn finish(self, talk: Talk) {
-        talk.session.stop().await;
+    /// Ends everything, and asserts that no process is left.
+    async fn finish(self, conversation: Conversation) {
+        conversation.session.stop().await;
         self.copilot.close().await;
         let left = processes::of(self.home.path());
         assert!(left.is_empty(), "left running: {left:?}");
@@ -107,12 +107,12 @@ fn settings(home: &Path) -> CopilotSettings {
 
 /// A conversation and what happened in it.
 #[derive(Clone)]
-struct Talk {
+struct Conversation {
     session: Arc<dyn AgentSession>,
     events: watch::Receiver<Vec<AgentEvent>>,
 }
 
-impl Talk {
+impl Conversation {
     async fn ask(&self, prompt: &str) -> Result<(), AgentError> {
         self.ask_until(prompt, &CancellationToken::new()).await
     }
@@ -133,7 +133,7 @@ impl Talk {
         assert!(in_time, "no {what} in time: {:#?}", self.events());
     }
 
-    /// The whole texts of a kind, as the deltas tell them.
+    /// All texts of a kind, put together from their deltas.
     fn said(&self, wanted: TextKind) -> String {
         let events = self.events();
         let deltas = events.iter().filter_map(|event| match event {
@@ -153,7 +153,7 @@ impl Talk {
     }
 }
 
-/// What happened, in short: one word for each event.
+/// The events in short: one word each.
 fn words(events: &[AgentEvent]) -> String {
     let mut words: Vec<String> = events.iter().map(word).collect();
     words.dedup();

@@ -8,8 +8,8 @@ use stub_provider::{Answer, Frames};
 
 use super::*;
 
-/// The processes that a CLI with this home is or has started, wherever they are by now: children
-/// inherit variables.
+/// The CLI with this home and all its descendants, wherever they are by now: children inherit
+/// variables.
 pub(crate) fn of(home: &Path) -> Vec<(u32, String)> {
     let mark = format!("COPILOT_HOME={}\0", home.display());
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -23,7 +23,7 @@ pub(crate) fn of(home: &Path) -> Vec<(u32, String)> {
     ours.collect()
 }
 
-/// The CLI itself.
+/// The process id of the CLI itself.
 pub(crate) fn cli(home: &Path) -> u32 {
     let servers: Vec<_> =
         of(home).into_iter().filter(|(_, line)| line.contains("--server")).collect();
@@ -52,7 +52,7 @@ async fn wait_until(what: &str, reached: impl Fn() -> bool) {
 async fn sessions_share_a_process() {
     let bench = Bench::new().await;
     bench.provider.always(stub_provider::CHAT, Frames::saying("Yes."));
-    let (one, other) = tokio::join!(bench.talk(), bench.talk());
+    let (one, other) = tokio::join!(bench.conversation(), bench.conversation());
     cli(bench.home.path());
     let (asked, also) = tokio::join!(one.ask("one?"), other.ask("other?"));
     assert_eq!((asked, also), (Ok(()), Ok(())));
@@ -67,7 +67,7 @@ async fn a_killed_cli_is_told_at_once_and_the_next_session_has_another() {
     let bench = Bench::new().await;
     bench.provider.push(Answer::stream().bytes(Frames::new().text("Once").text_of_all()).hang());
     bench.provider.push(Frames::saying("Alive."));
-    let (busy, quiet) = tokio::join!(bench.talk(), bench.talk());
+    let (busy, quiet) = tokio::join!(bench.conversation(), bench.conversation());
     let turn = tokio::spawn({
         let busy = busy.clone();
         async move { busy.ask("tell a story").await }
@@ -79,19 +79,20 @@ async fn a_killed_cli_is_told_at_once_and_the_next_session_has_another() {
         panic!("it must crash: {:#?}", busy.events());
     };
     assert!(reason.contains("the Copilot CLI ended") && reason.contains('9'), "{reason}");
-    for talk in [&busy, &quiet] {
-        talk.wait_for(
-            "crash",
-            |event| matches!(event, AgentEvent::Crashed { message } if *message == reason),
-        )
-        .await;
+    for conversation in [&busy, &quiet] {
+        conversation
+            .wait_for(
+                "crash",
+                |event| matches!(event, AgentEvent::Crashed { message } if *message == reason),
+            )
+            .await;
     }
     let dead = quiet.ask("anybody?").await;
     assert_eq!(dead, Err(AgentError::Crashed(reason)));
     busy.session.stop().await;
     quiet.session.stop().await;
 
-    let next = bench.talk().await;
+    let next = bench.conversation().await;
     assert_ne!(cli(bench.home.path()), first);
     next.ask("anybody?").await.expect("a turn");
     assert_eq!(next.said(TextKind::Message), "Alive.");
@@ -100,8 +101,8 @@ async fn a_killed_cli_is_told_at_once_and_the_next_session_has_another() {
 
 type Outcome = tokio::task::JoinHandle<Result<(), AgentError>>;
 
-/// A conversation in which a command of the model runs for an hour.
-async fn talk_with_command(bench: &Bench) -> (Talk, Outcome) {
+/// A conversation in which the model runs a command that takes an hour.
+async fn start_with_command(bench: &Bench) -> (Conversation, Outcome) {
     let call = json!({ "command": "sleep 3611", "description": "wait" }).to_string();
     let frames = Frames::new().call(0, "call-1", "bash", &call).finish("tool_calls").done();
     bench.provider.push(frames.answer());
@@ -109,32 +110,32 @@ async fn talk_with_command(bench: &Bench) -> (Talk, Outcome) {
         settings.own_tools = true;
         settings.permissions = Arc::new(ApproveAll);
     };
-    let talk = bench.talk_with(change).await;
+    let conversation = bench.conversation_with(change).await;
     let turn = tokio::spawn({
-        let talk = talk.clone();
-        async move { talk.ask("wait").await }
+        let conversation = conversation.clone();
+        async move { conversation.ask("wait").await }
     });
     let home = bench.home.path();
     let sleeps = || of(home).iter().any(|(_, line)| line.starts_with("sleep 3611"));
     wait_until("the command runs", sleeps).await;
-    (talk, turn)
+    (conversation, turn)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_end_with_a_killed_cli() {
     let bench = Bench::new().await;
-    let (talk, turn) = talk_with_command(&bench).await;
+    let (conversation, turn) = start_with_command(&bench).await;
     kill(cli(bench.home.path()));
     assert!(matches!(turn.await.expect("no panic"), Err(AgentError::Crashed(_))));
     let home = bench.home.path();
     wait_until("the command is gone", || of(home).is_empty()).await;
-    bench.finish(talk).await;
+    bench.finish(conversation).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_end_when_the_backend_is_closed() {
     let bench = Bench::new().await;
-    let (_talk, turn) = talk_with_command(&bench).await;
+    let (_conversation, turn) = start_with_command(&bench).await;
     bench.copilot.close().await;
     assert_eq!(of(bench.home.path()), []);
     assert!(matches!(turn.await.expect("no panic"), Err(AgentError::Crashed(_))));
@@ -143,11 +144,11 @@ async fn commands_end_when_the_backend_is_closed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn commands_end_when_everything_is_dropped() {
     let bench = Bench::new().await;
-    let (talk, turn) = talk_with_command(&bench).await;
+    let (conversation, turn) = start_with_command(&bench).await;
     turn.abort();
     assert!(turn.await.is_err_and(|error| error.is_cancelled()));
     let Bench { copilot, home, .. } = bench;
-    drop((copilot, talk));
+    drop((copilot, conversation));
     wait_until("all is gone", || of(home.path()).is_empty()).await;
 }
 
@@ -173,7 +174,7 @@ async fn a_program_that_is_none_is_a_problem() {
     };
     assert!(reason.contains("/no/such/copilot") && reason.contains("copilot.cliPath"), "{reason}");
 
-    // One that is another program, and ends at once.
+    // Another program, which exits at once.
     let other = CopilotSettings { cli: Some("/bin/false".into()), ..settings(home.path()) };
     let copilot = Copilot::new(other);
     let Err(AgentError::Unavailable(reason)) = copilot.list_models().await else {

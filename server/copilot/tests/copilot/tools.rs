@@ -1,4 +1,4 @@
-//! Tools of ours and of the CLI.
+//! The portal's tools and the CLI's own.
 
 use agents::ToolSet;
 use agents::permission::{Asker, Denied, Owner, PermissionHandler};
@@ -9,14 +9,14 @@ use wire::{PermissionKind, PermissionRequest, SessionId};
 
 use super::*;
 
-/// A model that calls a tool and then says that it has.
+/// Makes the model call a tool and then confirm it.
 pub(super) fn push_call(bench: &Bench, tool: &str, arguments: &Value) {
     let call = Frames::new().call(0, "call-1", tool, &arguments.to_string());
     bench.provider.push(call.finish("tool_calls").done().answer());
     bench.provider.push(Frames::saying("I tried."));
 }
 
-/// What the model was told of its call.
+/// The result of the call, as the model got it.
 pub(super) fn result_of_call(bench: &Bench) -> String {
     let chats = bench.provider.chats();
     let messages = chats.last().expect("a request")["messages"].as_array().expect("a list").clone();
@@ -28,30 +28,33 @@ pub(super) fn result_of_call(bench: &Bench) -> String {
 async fn our_tools_are_called_without_asking() {
     let bench = Bench::new().await;
     push_call(&bench, "job_boolean_true", &json!({ "argument": "because" }));
-    let talk = bench.talk_with(|settings| settings.tools = ToolSet::with_job_tools().into()).await;
-    talk.ask("decide").await.expect("a turn");
+    let conversation =
+        bench.conversation_with(|settings| settings.tools = ToolSet::with_job_tools().into()).await;
+    conversation.ask("decide").await.expect("a turn");
     assert_eq!(
-        words(&talk.events()),
+        words(&conversation.events()),
         "+turn-1 +job_boolean_true -tool -turn-1 +turn-2 message -message -turn-2"
     );
-    talk.wait_for("call", |event| {
-        matches!(event, AgentEvent::ToolStart { call_id, parent_call_id: None, arguments, .. }
+    conversation
+        .wait_for("call", |event| {
+            matches!(event, AgentEvent::ToolStart { call_id, parent_call_id: None, arguments, .. }
             if call_id == "call-1" && *arguments == json!({ "argument": "because" }))
-    })
-    .await;
-    talk.wait_for("result", |event| {
-        matches!(event, AgentEvent::ToolEnd { call_id, outcome: Ok(result) }
+        })
+        .await;
+    conversation
+        .wait_for("result", |event| {
+            matches!(event, AgentEvent::ToolEnd { call_id, outcome: Ok(result) }
             if call_id == "call-1" && result.content == "because")
-    })
-    .await;
+        })
+        .await;
     assert_eq!(result_of_call(&bench), "because");
     let tools = bench.provider.chats()[0]["tools"].as_array().expect("a list").clone();
     let names: Vec<_> = tools.iter().map(|tool| tool["function"]["name"].clone()).collect();
     assert_eq!(names.len(), 4, "ours and no others: {names:?}");
-    bench.finish(talk).await;
+    bench.finish(conversation).await;
 }
 
-/// Answers all questions in one way and remembers them.
+/// Gives the same answer to all permission requests, and records them.
 struct Judge {
     verdict: Result<(), Denied>,
     questions: watch::Sender<Vec<PermissionRequest>>,
@@ -78,12 +81,12 @@ impl PermissionHandler for Judge {
     }
 }
 
-async fn talk_to_judge(bench: &Bench, judge: &Arc<Judge>) -> Talk {
+async fn conversation_with_judge(bench: &Bench, judge: &Arc<Judge>) -> Conversation {
     let change = |settings: &mut AgentSettings| {
         settings.own_tools = true;
         settings.permissions = judge.clone();
     };
-    bench.talk_with(change).await
+    bench.conversation_with(change).await
 }
 
 fn push_creation(bench: &Bench) {
@@ -102,8 +105,8 @@ async fn a_tool_of_the_cli_acts_when_it_is_approved() {
         settings.permissions = judge.clone();
         settings.tools = ToolSet::default().owned_by(owner).into();
     };
-    let talk = bench.talk_with(change).await;
-    talk.ask("make a file").await.expect("a turn");
+    let conversation = bench.conversation_with(change).await;
+    conversation.ask("make a file").await.expect("a turn");
     let questions = judge.questions.borrow().clone();
     assert_eq!(questions.len(), 1, "{questions:#?}");
     assert_eq!(*judge.last_owner.borrow(), Some(owner));
@@ -112,7 +115,7 @@ async fn a_tool_of_the_cli_acts_when_it_is_approved() {
     assert_eq!(questions[0].path.as_deref(), Some("made.txt"));
     let text = std::fs::read_to_string(bench.folder.path().join("made.txt")).expect("the file");
     assert_eq!(text, "made by a model\n");
-    bench.finish(talk).await;
+    bench.finish(conversation).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -120,13 +123,17 @@ async fn a_tool_of_the_cli_that_is_denied_does_nothing_and_the_model_is_told() {
     let bench = Bench::new().await;
     push_creation(&bench);
     let judge = Judge::new(Err("not on a Sunday"));
-    let talk = talk_to_judge(&bench, &judge).await;
-    talk.ask("make a file").await.expect("a turn");
+    let conversation = conversation_with_judge(&bench, &judge).await;
+    conversation.ask("make a file").await.expect("a turn");
     assert_eq!(judge.questions.borrow().len(), 1);
     assert!(!bench.folder.path().join("made.txt").exists());
-    assert!(words(&talk.events()).contains("+create !tool"), "{}", words(&talk.events()));
+    assert!(
+        words(&conversation.events()).contains("+create !tool"),
+        "{}",
+        words(&conversation.events())
+    );
     assert!(result_of_call(&bench).contains("not on a Sunday"), "{}", result_of_call(&bench));
-    bench.finish(talk).await;
+    bench.finish(conversation).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,11 +142,15 @@ async fn a_command_is_asked_for_and_its_output_is_told() {
     let command = "echo one; sleep 1; echo two";
     push_call(&bench, "bash", &json!({ "command": command, "description": "count" }));
     let judge = Judge::new(Ok(()));
-    let talk = talk_to_judge(&bench, &judge).await;
-    talk.ask("count").await.expect("a turn");
+    let conversation = conversation_with_judge(&bench, &judge).await;
+    conversation.ask("count").await.expect("a turn");
     assert_eq!(judge.questions.borrow()[0].kind, PermissionKind::Command);
     assert_eq!(judge.questions.borrow()[0].detail.as_deref(), Some(command));
-    assert!(words(&talk.events()).contains("+bash output -tool"), "{}", words(&talk.events()));
+    assert!(
+        words(&conversation.events()).contains("+bash output -tool"),
+        "{}",
+        words(&conversation.events())
+    );
     assert!(result_of_call(&bench).contains("one\ntwo"), "{}", result_of_call(&bench));
-    bench.finish(talk).await;
+    bench.finish(conversation).await;
 }

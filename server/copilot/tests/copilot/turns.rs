@@ -1,4 +1,4 @@
-//! Prompts and answers.
+//! Prompts and answers, aborted turns, and errors of the provider.
 
 use stub_provider::{Answer, Frames};
 use wire::Usage;
@@ -10,16 +10,16 @@ async fn a_turn_is_streamed_with_its_reasoning_and_what_it_took() {
     let bench = Bench::new().await;
     let frames = Frames::new().reasoning("Let me ").reasoning("think.").text("Hello ").text("you.");
     bench.provider.push(frames.finish("stop").usage(12, 5).done().answer());
-    let talk = bench.talk().await;
-    talk.ask("say hello").await.expect("a turn");
+    let conversation = bench.conversation().await;
+    conversation.ask("say hello").await.expect("a turn");
     assert_eq!(
-        words(&talk.events()),
+        words(&conversation.events()),
         "+turn-1 reasoning -reasoning message usage -message -turn-1"
     );
-    assert_eq!(talk.said(TextKind::Reasoning), "Let me think.");
-    assert_eq!(talk.said(TextKind::Message), "Hello you.");
+    assert_eq!(conversation.said(TextKind::Reasoning), "Let me think.");
+    assert_eq!(conversation.said(TextKind::Message), "Hello you.");
     let expected = Usage { input_tokens: 12, output_tokens: 5, ..Usage::default() };
-    talk.wait_for("usage", |event| {
+    conversation.wait_for("usage", |event| {
         matches!(event, AgentEvent::Usage { model, usage } if model == MODEL && *usage == expected)
     })
     .await;
@@ -27,7 +27,7 @@ async fn a_turn_is_streamed_with_its_reasoning_and_what_it_took() {
     assert_eq!(chats.len(), 1);
     assert_eq!(chats[0]["model"], MODEL);
     assert!(chats[0].get("tools").is_none(), "it has no tools: {}", chats[0]["tools"]);
-    bench.finish(talk).await;
+    bench.finish(conversation).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -36,21 +36,21 @@ async fn an_aborted_turn_keeps_what_was_said_and_the_next_one_works() {
     let beginning = Frames::new().text("The beginning");
     bench.provider.push(Answer::stream().bytes(beginning.text_of_all()).hang());
     bench.provider.push(Frames::saying("I am back."));
-    let talk = bench.talk().await;
+    let conversation = bench.conversation().await;
     let abort = CancellationToken::new();
     let turn = tokio::spawn({
-        let (talk, abort) = (talk.clone(), abort.clone());
-        async move { talk.ask_until("tell a story", &abort).await }
+        let (conversation, abort) = (conversation.clone(), abort.clone());
+        async move { conversation.ask_until("tell a story", &abort).await }
     });
-    talk.wait_for("delta", |event| matches!(event, AgentEvent::TextDelta { .. })).await;
+    conversation.wait_for("delta", |event| matches!(event, AgentEvent::TextDelta { .. })).await;
     abort.cancel();
     assert_eq!(turn.await.expect("no panic"), Ok(()));
     bench.provider.wait_for_aborts(1).await;
-    assert_eq!(talk.said(TextKind::Message), "The beginning");
-    talk.ask("go on").await.expect("a turn");
-    assert_eq!(talk.said(TextKind::Message), "The beginningI am back.");
-    assert_eq!(talk.errors(), Vec::<String>::new());
-    bench.finish(talk).await;
+    assert_eq!(conversation.said(TextKind::Message), "The beginning");
+    conversation.ask("go on").await.expect("a turn");
+    assert_eq!(conversation.said(TextKind::Message), "The beginningI am back.");
+    assert_eq!(conversation.errors(), Vec::<String>::new());
+    bench.finish(conversation).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -58,18 +58,18 @@ async fn a_dropped_turn_is_aborted_and_the_next_one_works() {
     let bench = Bench::new().await;
     bench.provider.push(Answer::stream().bytes(Frames::new().text("One").text_of_all()).hang());
     bench.provider.push(Frames::saying("Two"));
-    let talk = bench.talk().await;
+    let conversation = bench.conversation().await;
     let turn = tokio::spawn({
-        let talk = talk.clone();
-        async move { talk.ask("count").await }
+        let conversation = conversation.clone();
+        async move { conversation.ask("count").await }
     });
-    talk.wait_for("delta", |event| matches!(event, AgentEvent::TextDelta { .. })).await;
+    conversation.wait_for("delta", |event| matches!(event, AgentEvent::TextDelta { .. })).await;
     turn.abort();
     assert!(turn.await.is_err_and(|error| error.is_cancelled()));
-    talk.ask("go on").await.expect("a turn");
+    conversation.ask("go on").await.expect("a turn");
     assert_eq!(bench.provider.aborted(), 1);
-    assert_eq!(talk.said(TextKind::Message), "OneTwo");
-    bench.finish(talk).await;
+    assert_eq!(conversation.said(TextKind::Message), "OneTwo");
+    bench.finish(conversation).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -77,12 +77,12 @@ async fn an_error_of_the_provider_is_told_and_the_session_goes_on() {
     let bench = Bench::new().await;
     bench.provider.push(Answer::error(400, "no such luck"));
     bench.provider.push(Frames::saying("Better."));
-    let talk = bench.talk().await;
-    talk.ask("try").await.expect("it is told as an event");
-    let errors = talk.errors();
+    let conversation = bench.conversation().await;
+    conversation.ask("try").await.expect("it is told as an event");
+    let errors = conversation.errors();
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert!(errors[0].contains("no such luck"), "{errors:?}");
-    talk.ask("try again").await.expect("a turn");
-    assert_eq!(talk.said(TextKind::Message), "Better.");
-    bench.finish(talk).await;
+    conversation.ask("try again").await.expect("a turn");
+    assert_eq!(conversation.said(TextKind::Message), "Better.");
+    bench.finish(conversation).await;
 }

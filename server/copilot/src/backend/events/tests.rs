@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Reads events of the first agent, and says what they come to.
+/// Reads events of the main agent, and returns a short form of the result.
 fn read(reader: &mut Reader, events: &[(&str, Value)]) -> Vec<String> {
     let mut told = Vec::new();
     for (name, data) in events {
