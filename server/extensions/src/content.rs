@@ -1,4 +1,4 @@
-//! What an extension consists of, as a hash: trust is given to that, not to a name.
+//! The content of an extension as a hash: trust is given to a content, not to a name.
 
 use std::fmt::Write;
 use std::io::{self, Read};
@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-/// More is not an extension, but takes long to read.
+/// A folder with more files is not an extension, and takes long to read.
 const MOST_FILES: usize = 20_000;
 const MOST_BYTES: u64 = 256 * 1024 * 1024;
 
-/// Hashes the names and contents of all files in a folder. Links count by where they lead: what is
-/// outside of the folder is not loaded. Blocks.
+/// Hashes the names and contents of all files in a folder. A link counts by its target: what is
+/// outside the folder is not loaded. Blocks.
 pub(super) fn hash_folder(folder: &Path) -> io::Result<String> {
     let mut files = Vec::new();
     collect(folder, &mut files)?;
-    // By their bytes, so that it is the same at any time.
+    // Sorted by bytes, so that the order is always the same.
     files.sort();
     let mut hash = Sha256::new();
     let mut bytes = 0;
@@ -27,7 +27,8 @@ pub(super) fn hash_folder(folder: &Path) -> io::Result<String> {
         } else {
             hash_file(&path, &mut bytes)?
         };
-        // Lengths and hashes have bounds, so no name can pretend to be a content.
+        // Names have a length prefix and hashes a fixed length, so no name can pretend to be a
+        // content.
         hash.update((name.len() as u64).to_le_bytes());
         hash.update(name);
         hash.update([u8::from(is_link)]);

@@ -1,4 +1,4 @@
-//! Which extensions there are: direct subfolders with a file `extension.mjs`.
+//! Finds extensions: direct subfolders with a file `extension.mjs`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use wire::ExtensionSource;
 
 use super::content::hash_folder;
 
-/// Below the root of a repository.
+/// Relative to the root of a repository.
 const PROJECT_FOLDER: &str = ".github/extensions";
-/// The one file that is looked for.
+/// The entry point that every extension has.
 pub(super) const ENTRY: &str = "extension.mjs";
-/// The most extensions that one place may have; the rest is not looked at.
+/// Limit of extensions in one folder; the rest is ignored.
 const MOST: usize = 64;
 
 /// An extension that was found.
@@ -19,25 +19,25 @@ const MOST: usize = 64;
 pub(super) struct Found {
     pub(super) name: String,
     pub(super) source: ExtensionSource,
-    /// Its `extension.mjs`.
+    /// The path of its `extension.mjs`.
     pub(super) path: PathBuf,
-    /// One of the project has the same name.
+    /// Whether an extension of the project has the same name.
     pub(super) is_shadowed: bool,
 }
 
 impl Found {
-    /// What it is known by where trust is remembered.
+    /// The key under which trust in it is stored.
     pub(super) fn key(&self) -> String {
         format!("{}/{}", self.source, self.name)
     }
 
-    /// What it consists of now. Blocks.
+    /// The hash of its current content. Blocks.
     pub(super) fn hash(&self) -> std::io::Result<String> {
         hash_folder(self.path.parent().unwrap_or(&self.path))
     }
 }
 
-/// Where extensions of a source are.
+/// The folder with the extensions of a source.
 pub(super) fn folder_of(
     source: ExtensionSource,
     root: &Path,
@@ -49,8 +49,8 @@ pub(super) fn folder_of(
     }
 }
 
-/// The extensions for a repository, by name; of two with one name, the project's comes first and
-/// shadows the other. Blocks.
+/// The extensions for a repository, by name. If two have the same name, the project's comes first
+/// and shadows the other. Blocks.
 pub(super) fn discover(root: &Path, user_folder: Option<&Path>) -> Vec<Found> {
     let mut all = Vec::new();
     let mut names = HashSet::new();
@@ -61,7 +61,7 @@ pub(super) fn discover(root: &Path, user_folder: Option<&Path>) -> Vec<Found> {
             all.push(Found { name, source, path, is_shadowed });
         }
     }
-    // Stable: the project's stay in front.
+    // A stable sort: the project's extensions stay in front.
     all.sort_by(|one, other| one.name.cmp(&other.name));
     all
 }

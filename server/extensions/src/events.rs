@@ -1,4 +1,4 @@
-//! What happens in a session, as extensions are told: `session.on(…)`, `session.getEvents()`.
+//! What happens in a session, in the form for extensions: `session.on(…)`, `session.getEvents()`.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -7,29 +7,29 @@ use wire::SessionResponse;
 
 use super::{iso_8601, milliseconds};
 
-/// Events that a session remembers for extensions that come later.
+/// How many events a session keeps for extensions that join later.
 const REMEMBERED: usize = 1_000;
 
-/// Makes events out of responses, and remembers them.
+/// Converts responses to events, and keeps them.
 #[derive(Default)]
 pub(super) struct Events {
     count: u64,
     last: Option<String>,
     remembered: VecDeque<Value>,
-    /// The names of the tools that run, by call.
+    /// Names of the running tools, by call id.
     tools: HashMap<String, String>,
-    /// What the model said last.
+    /// The model's last message.
     pub(super) final_message: Option<String>,
 }
 
 impl Events {
-    /// The event of a response, if extensions are told.
+    /// Converts a response to an event; `None` if extensions do not get it.
     pub(super) fn of(&mut self, response: &SessionResponse) -> Option<Value> {
         let (name, data) = self.describe(response)?;
         Some(self.make(name, &data))
     }
 
-    /// Makes an event. It is remembered unless it is only of interest now.
+    /// Creates an event. It is kept unless it is ephemeral.
     pub(super) fn make(&mut self, name: &str, data: &Value) -> Value {
         self.count += 1;
         let id = format!("event-{}", self.count);
@@ -52,7 +52,7 @@ impl Events {
         event
     }
 
-    /// What happened so far, as far as it is remembered.
+    /// All kept events, oldest first.
     pub(super) fn all(&self) -> Vec<Value> {
         self.remembered.iter().cloned().collect()
     }
@@ -106,7 +106,7 @@ impl Events {
                         data[name] = json!(value);
                     }
                 }
-                // People answer: an extension that approves everything must not answer for them.
+                // People decide: an extension that approves everything must not answer for them.
                 let data = json!({ "requestId": question.id, "permissionRequest": data, "resolvedByHook": true });
                 ("permission.requested", data)
             }
@@ -127,7 +127,7 @@ impl Events {
     }
 }
 
-/// What every hook is told.
+/// Adds the fields that every hook gets.
 pub(super) fn hook_input(mut input: Value, session: &str, folder: &str) -> Value {
     input["sessionId"] = json!(session);
     input["timestamp"] = json!(milliseconds());

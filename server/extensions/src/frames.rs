@@ -1,18 +1,18 @@
-//! Messages on a pipe: a head with `Content-Length`, an empty line, and so many bytes.
+//! Messages on a pipe: a header with `Content-Length`, an empty line, and the body.
 
 use std::io;
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 
-/// The largest message that is read.
+/// Limit for a message, in bytes.
 pub(super) const MAX_FRAME: usize = 8 * 1024 * 1024;
-/// The longest head, and the longest line in it.
+/// Limit for the header, in bytes.
 const MAX_HEAD: u64 = 4 * 1024;
 
 /// Why there is no next message.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FrameError {
-    /// Somebody writes text where messages belong.
+    /// Plain text was written instead of a message.
     #[error("it wrote to its standard output, which is reserved: `{0}`")]
     Garbage(String),
     #[error("it sent a message of {0} bytes, {MAX_FRAME} are accepted")]
@@ -21,7 +21,7 @@ pub(super) enum FrameError {
     Io(#[from] io::Error),
 }
 
-/// The next message; none if the pipe was closed between two.
+/// Reads the next message; `None` if the pipe was closed between two messages.
 pub(super) async fn read_frame<R: AsyncBufRead + Unpin>(
     pipe: &mut R,
 ) -> Result<Option<Vec<u8>>, FrameError> {
@@ -64,7 +64,7 @@ fn garbage(line: &[u8]) -> FrameError {
     FrameError::Garbage(text)
 }
 
-/// A message as it is written.
+/// A message with its header.
 pub(super) fn frame(message: &[u8]) -> Vec<u8> {
     let mut frame = format!("Content-Length: {}\r\n\r\n", message.len()).into_bytes();
     frame.extend_from_slice(message);

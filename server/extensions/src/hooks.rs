@@ -1,4 +1,5 @@
-//! What extensions are asked, in the order of their names; each sees what those before it changed.
+//! The hooks: extensions are called in the order of their names, and each sees the changes of those
+//! before it.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -15,26 +16,26 @@ use super::program::Program;
 use super::result;
 use super::session::SessionExtensions;
 
-/// How often a turn is repeated at most, whatever an extension says.
+/// How often a turn is repeated at most, whatever an extension asks for.
 const MOST_RETRIES: u64 = 10;
-/// At the end of a session, nobody waits longer for what extensions have to say.
+/// How long the end of a session waits for its extensions.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// What is to be done about an error.
+/// How to handle an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ErrorHandling {
-    /// What is always done: the turn has failed.
+    /// The default: the turn has failed.
     #[default]
     Abort,
     /// The turn is repeated.
     Retry,
-    /// The error is passed over.
+    /// The error is ignored.
     Skip,
 }
 
 impl SessionExtensions {
-    /// What extensions make of a prompt: the text for the model, which may have more than people
-    /// see. None if it stays as it is.
+    /// Passes a prompt through the extensions. Returns the text for the model, which may contain
+    /// more than people see; `None` if it is unchanged.
     pub async fn submit(&self, prompt: &str) -> Option<String> {
         let mut changed = None;
         let mut context = self.take_context();
@@ -56,7 +57,7 @@ impl SessionExtensions {
         Some(context.join("\n\n"))
     }
 
-    /// What extensions want to be done about a turn that failed, for the `attempt`th time.
+    /// Asks the extensions how to handle a turn that failed for the `attempt`th time.
     pub async fn error_occurred(&self, error: &str, attempt: u64) -> ErrorHandling {
         let mut handling = ErrorHandling::default();
         for program in self.hooked() {
@@ -118,7 +119,7 @@ impl SessionExtensions {
         self.programs().into_iter().filter(|program| program.is_hooked()).collect()
     }
 
-    /// Asks one extension; none if it has nothing to say, or does not say it in time.
+    /// Calls one extension's hook; `None` if it returns nothing, or not in time.
     async fn ask(&self, program: &Program, hook: &str, input: Value) -> Option<Value> {
         let parts = self.parts();
         let session = parts.id.to_string();
@@ -136,7 +137,7 @@ impl SessionExtensions {
             Ok(Err(problem)) => problem,
             Err(_) => format!("it took over {} s", time_out.as_secs_f32()),
         };
-        // One that has ended has said so.
+        // An extension that has ended has already reported so.
         if program.is_running() {
             let message = format!("the hook {hook} was skipped: {problem}");
             self.log(program, LogLevel::Warning, &message, false);
@@ -150,9 +151,9 @@ fn additional_context(output: &Value) -> Option<String> {
     context.map(|text| result::cut(text.to_owned()))
 }
 
-/// The way of a tool call through the extensions of a session.
+/// Passes tool calls through the extensions of a session.
 pub(super) struct Hooks {
-    /// Not its owner: it owns the tools, and they this.
+    /// Weak, because the session owns the tools, and those own this.
     session: Weak<SessionExtensions>,
 }
 

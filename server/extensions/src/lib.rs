@@ -1,8 +1,8 @@
 //! Extensions: programs of the project or of the user that take part in a session.
 //!
-//! They are written for the Copilot CLI and run here unchanged: each is a Node process of its own
-//! for each session, adds tools, and is asked about prompts, tool calls and errors. Project code
-//! is started only in folders that somebody has allowed.
+//! They are written for the Copilot CLI and run here unchanged: each is a separate Node process per
+//! session, adds tools, and has hooks for prompts, tool calls and errors. Project code is started
+//! only in folders that somebody has allowed.
 //!
 //! ```text
 //!   SessionManager ─► SessionExtensions ─► Program ─► process: bootstrap ─► extension.mjs
@@ -10,11 +10,12 @@
 //!   ToolSet ── calls ──────────┘   └─ Peer ◄──┴── frames ◄───┴──────────────────┘
 //! ```
 //!
-//! - `discovery`, `content`, `trust`, `runtime`: what there is, whether it may run, and on what.
+//! - `discovery`, `content`, `trust`, `runtime`: which extensions exist, whether they may run, and
+//!   on what.
 //! - `process`, `frames`, `peer`: a process and the messages on its pipes.
 //! - `program`: one extension in one session, from its start to its end.
-//! - `session`: all of them in one session; `hooks` is what they are asked, `events` what they are
-//!   told, `tool` what they add, `manage` the tools by which a model writes its own.
+//! - `session`: all extensions of one session; `hooks` calls them, `events` informs them, `tool`
+//!   adds their tools, `manage` has the tools by which a model writes its own.
 
 mod content;
 mod discovery;
@@ -49,33 +50,33 @@ use trust::{Standing, Trust};
 pub use hooks::ErrorHandling;
 pub use session::{SessionExtensions, SessionParts, SessionPort};
 
-/// Where extensions are, and what they may.
+/// Where extensions are found, and which may run.
 #[derive(Clone, Debug)]
 pub struct ExtensionSettings {
-    /// Where the user's are.
+    /// The folder of the user's extensions.
     pub user_folder: Option<PathBuf>,
-    /// Where it is remembered which folders are allowed; nowhere if there is none.
+    /// The file that stores which folders are allowed; without it, decisions are lost at the end.
     pub trust_file: Option<PathBuf>,
-    /// Whether every folder is allowed.
+    /// Whether extensions are allowed in every folder.
     pub allow_everywhere: bool,
-    /// Folders that are allowed.
+    /// Folders in which extensions are allowed.
     pub allowed: Vec<PathBuf>,
-    /// Where the package `@github/copilot-sdk` is, if it need not be searched for.
+    /// The package `@github/copilot-sdk`, if it need not be searched for.
     pub sdk_path: Option<PathBuf>,
-    /// Node, if it is not the one in `PATH`.
+    /// The Node executable, if it is not the one in `PATH`.
     pub node: Option<PathBuf>,
-    /// Variables with keys, which extensions must not see.
+    /// Environment variables with keys, hidden from extensions.
     pub secrets: Vec<String>,
     /// How long an extension may take to join the session.
     pub join_time_out: Duration,
     /// How long a hook may take.
     pub hook_time_out: Duration,
-    /// How long an extension may take to end by itself.
+    /// How long an extension may take to exit before it is killed.
     pub stop_time_out: Duration,
 }
 
 impl Default for ExtensionSettings {
-    /// None are found, and none are allowed.
+    /// Finds no extensions, and allows none.
     fn default() -> Self {
         Self {
             user_folder: None,
@@ -101,23 +102,22 @@ pub struct ExtensionHost {
 }
 
 impl ExtensionHost {
-    /// Reads what was allowed before.
+    /// Loads the decisions that were stored before.
     pub fn new(settings: ExtensionSettings, lifecycle: Lifecycle) -> Arc<Self> {
         let (file, allowed) = (settings.trust_file.clone(), settings.allowed.clone());
         let trust = Trust::new(file, settings.allow_everywhere, allowed);
         Arc::new(Self { settings, trust, runtime: OnceCell::new(), lifecycle })
     }
 
-    /// Whether every extension of a folder of [`trusted_folder`] may be started, as it is now: for
-    /// agents that start all of them or none. Blocks.
+    /// Whether every extension in a folder (see [`trusted_folder`]) may be started in its current
+    /// content. For agents that start all of them or none. Blocks.
     pub fn trusts_all(&self, folder: &Path) -> bool {
         let found = discover(folder, self.settings.user_folder.as_deref());
         self.trust.is_trusted(folder)
             && self.judge(folder, found).into_iter().all(|(_, problem)| problem.is_none())
     }
 
-    /// Those that were found in a folder, each with why it may not be started, if it may not.
-    /// Blocks.
+    /// Each of the found extensions, with the reason if it must not be started. Blocks.
     fn judge(&self, folder: &Path, found: Vec<Found>) -> Vec<(Found, Option<String>)> {
         let read = |found: &Found| found.hash().map_err(|error| error.to_string());
         let hashes: Vec<_> = found.iter().map(read).collect();
@@ -138,7 +138,7 @@ impl ExtensionHost {
         judged.collect()
     }
 
-    /// Allows what is there now, or forbids everything. Blocks.
+    /// Allows the current extensions of a folder, or forbids all. Blocks.
     fn decide(&self, folder: &Path, is_trusted: bool) {
         if !is_trusted {
             return self.trust.forbid(folder);
@@ -148,7 +148,7 @@ impl ExtensionHost {
         self.trust.allow(folder, known_hashes(&found, &hashes));
     }
 
-    /// Looked for until it is found, then no more.
+    /// Searches until the runtime is found, then keeps it.
     async fn runtime(&self) -> Result<&Runtime, Missing> {
         self.runtime.get_or_try_init(|| Runtime::find(&self.settings)).await
     }
@@ -159,7 +159,8 @@ fn known_hashes<E>(found: &[Found], hashes: &[Result<String, E>]) -> BTreeMap<St
     known.filter_map(|(found, hash)| Some((found.key(), hash.as_ref().ok()?.clone()))).collect()
 }
 
-/// What trust is given to: the repository of a folder, or the folder itself. Blocks.
+/// The folder that trust is given to: the repository that contains `folder`, or `folder` itself.
+/// Blocks.
 pub fn trusted_folder(folder: &Path) -> PathBuf {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     repo_root(&folder)

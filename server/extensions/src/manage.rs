@@ -1,4 +1,4 @@
-//! `extensions_manage` and `extensions_reload`: how a model writes extensions of its own.
+//! `extensions_manage` and `extensions_reload`, with which a model writes its own extensions.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -22,7 +22,7 @@ use super::session::SessionExtensions;
 const SCAFFOLD: &str = include_str!("node/scaffold.mjs");
 const LONGEST_NAME: usize = 64;
 
-/// The two tools of a session in a trusted folder.
+/// The two tools, for a session in a trusted folder.
 pub(super) fn tools(session: &Arc<SessionExtensions>) -> Vec<Tool> {
     let manage = Tool {
         name: "extensions_manage".to_owned(),
@@ -99,7 +99,7 @@ impl ToolHandler for Reload {
     async fn call(&self, call: ToolCall) -> Result<ToolResult, ToolError> {
         let session = alive(&self.0)?;
         ask(&session, &call.asker, reload_question(&session).await).await?;
-        // Not in this future: an aborted turn would leave a part of them stopped.
+        // Spawned: otherwise an aborted turn would leave some of them stopped.
         let work = Arc::clone(&session);
         let done = session.host().lifecycle.spawn(async move { work.reload().await }).await;
         done.map_err(|_| failure("internal", "the extensions could not be started"))?;
@@ -150,7 +150,7 @@ async fn scaffold(
     };
     let path = folder.join(name).join(ENTRY);
     let relative = path.strip_prefix(&root).unwrap_or(&path).to_owned();
-    // The names of tools have no dots.
+    // Names of tools have no dots.
     let content = SCAFFOLD.replace("NAME", &name.replace('.', "_"));
     let request = PermissionRequest {
         kind: PermissionKind::Command,
@@ -158,7 +158,7 @@ async fn scaffold(
         path: Some(show_path(&path.to_string_lossy())),
         detail: Some(preview(&content)),
         diff: None,
-        // It runs later.
+        // It will be executed later.
         each_time: true,
     };
     ask(session, asker, request).await?;
@@ -170,7 +170,7 @@ async fn scaffold(
     Ok(answer(&format!("Made {}. {after}", path.display())))
 }
 
-/// What is about to be started, as the command that it is.
+/// The permission request for a reload, which lists what is about to be started.
 async fn reload_question(session: &Arc<SessionExtensions>) -> PermissionRequest {
     let judged = session.judged().await;
     let lines = judged.iter().map(|(found, problem)| {
@@ -199,7 +199,8 @@ async fn ask(
     answer.map_err(|denied| failure("denied", denied.reason))
 }
 
-/// Our own tool for new files: it stays in the folder. Somebody was asked before.
+/// Uses the portal's own tool for new files, which stays in the folder. Permission was already
+/// given.
 async fn create_file(
     root: std::path::PathBuf,
     may_be_missing: bool,
@@ -226,7 +227,7 @@ fn text_of(path: &Path) -> Result<&str, ToolError> {
     path.to_str().ok_or_else(|| failure("io", "the name of the folder is not text"))
 }
 
-/// The name of a folder, and of nothing else.
+/// Checks that a name is a plain folder name.
 fn name(name: Option<String>) -> Result<String, ToolError> {
     let name = name.unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

@@ -8,14 +8,14 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::frames::frame;
 
-/// Messages that wait until the extension reads them. One that does not read misses events.
+/// How many messages are queued for an extension. One that does not read them misses events.
 const QUEUE: usize = 512;
-/// There is no such method.
+/// JSON-RPC error code: method not found.
 pub(super) const UNKNOWN_METHOD: i64 = -32601;
-/// What was sent can't be used.
+/// JSON-RPC error code: invalid parameters.
 pub(super) const INVALID_PARAMS: i64 = -32602;
 
-/// Something that an extension said.
+/// A message from an extension.
 #[derive(Debug, PartialEq)]
 pub(super) enum Incoming {
     Request { id: Value, method: String, params: Value },
@@ -24,7 +24,7 @@ pub(super) enum Incoming {
 }
 
 impl Incoming {
-    /// Reads a message; none if it is not one of ours.
+    /// Parses a message; `None` if it is not JSON-RPC.
     pub(super) fn parse(message: &[u8]) -> Option<Self> {
         let mut message: Value = serde_json::from_slice(message).ok()?;
         let fields = message.as_object_mut()?;
@@ -45,7 +45,7 @@ impl Incoming {
     }
 }
 
-/// Why a request of an extension is refused.
+/// Why an extension's request is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Refusal {
     pub(super) code: i64,
@@ -58,10 +58,10 @@ impl Refusal {
     }
 }
 
-/// What came of a tool's handler: its result, or the message of its exception.
+/// The outcome of a tool's handler: its result, or the message of its exception.
 pub(super) type HandlerResult = Result<Value, String>;
 
-/// Sends to an extension, and hands its answers to those who wait for them.
+/// Sends messages to an extension, and passes its answers to those who wait for them.
 pub(super) struct Peer {
     outgoing: mpsc::Sender<Vec<u8>>,
     waiting: Mutex<Waiting>,
@@ -78,7 +78,7 @@ struct Waiting {
 const ENDED: &str = "the extension has ended";
 
 impl Peer {
-    /// A peer, and what is to be written to it.
+    /// A peer, and the receiver of what has to be written to it.
     pub(super) fn new() -> (Self, mpsc::Receiver<Vec<u8>>) {
         let (outgoing, written) = mpsc::channel(QUEUE);
         (Self { outgoing, waiting: Mutex::default() }, written)
@@ -89,7 +89,7 @@ impl Peer {
         sent.map_err(|_| "the extension does not read its messages".to_owned())
     }
 
-    /// Tells the extension something; lost if it does not read.
+    /// Sends a notification; it is lost if the extension does not read.
     pub(super) fn notify(&self, method: &str, params: &Value) {
         let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         if let Err(problem) = self.send(&message) {
@@ -110,7 +110,7 @@ impl Peer {
         }
     }
 
-    /// Asks the extension something. Dropped, its answer is of no interest any more.
+    /// Sends a request and waits for its answer. Dropping the future discards the answer.
     pub(super) async fn request(&self, method: &str, params: Value) -> Result<Value, String> {
         let (id, answer) = {
             let mut waiting = self.waiting.lock();
@@ -128,15 +128,16 @@ impl Peer {
         answer.await.unwrap_or_else(|_| Err(ENDED.to_owned()))
     }
 
-    /// Takes the answer to a request.
+    /// Delivers the answer to a request.
     pub(super) fn take_response(&self, id: u64, result: Result<Value, String>) {
         if let Some(sender) = self.waiting.lock().requests.remove(&id) {
-            // Nobody waits if the request was dropped just now.
+            // Fails if the request was dropped just now.
             let _ = sender.send(result);
         }
     }
 
-    /// Waits for the result of a call of a tool, which is told to the extension as an event.
+    /// Registers a tool call, whose result this future waits for; the extension learns about the
+    /// call by an event.
     pub(super) fn expect_call(
         &self,
         request_id: &str,
@@ -150,23 +151,23 @@ impl Peer {
         Ok(result)
     }
 
-    /// Takes the result of a call; false if nobody waits for it.
+    /// Delivers the result of a call; false if nobody waits for it.
     pub(super) fn take_call(&self, request_id: &str, result: HandlerResult) -> bool {
         let sender = self.waiting.lock().calls.remove(request_id);
         sender.is_some_and(|sender| sender.send(result).is_ok())
     }
 
-    /// Whether the call was still waited for.
+    /// Stops waiting for a call. Returns whether it was still waited for.
     pub(super) fn forget_call(&self, request_id: &str) -> bool {
         self.waiting.lock().calls.remove(request_id).is_some()
     }
 
-    /// Whether the extension says no more.
+    /// Whether the extension sends nothing any more.
     pub(super) fn has_ended(&self) -> bool {
         self.waiting.lock().has_ended
     }
 
-    /// The extension says no more: whoever waits for it learns it.
+    /// The extension sends nothing any more: wakes everyone who waits for it.
     pub(super) fn end(&self) {
         let mut waiting = self.waiting.lock();
         waiting.has_ended = true;

@@ -1,4 +1,4 @@
-//! The process of an extension: Node, at the head of a group of its own.
+//! The process of an extension: Node, as the leader of its own process group.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -15,7 +15,7 @@ use wire::SessionId;
 
 use super::runtime::Runtime;
 
-/// What Node is started with: it needs no file of ours.
+/// The script that Node runs, passed as an argument so that no file is needed.
 static PROGRAM: LazyLock<String> = LazyLock::new(|| {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
     format!(
@@ -26,29 +26,29 @@ static PROGRAM: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// A variable whose value is another one for each extension and session.
+/// An environment variable whose value is unique to each extension and session.
 const MARK: &str = "COPILOT_PORTAL_EXTENSION";
 
-/// What to start.
+/// What to start, and where.
 pub(super) struct Launch<'a> {
     pub(super) runtime: &'a Runtime,
-    /// The `extension.mjs`.
+    /// The path of the `extension.mjs`.
     pub(super) extension: &'a Path,
     pub(super) session: SessionId,
-    /// Where the session works.
+    /// The session's working directory.
     pub(super) folder: &'a Path,
-    /// Variables that it must not see, besides those that look like secrets.
+    /// Environment variables hidden from it, in addition to those that look like secrets.
     pub(super) secrets: &'a [String],
 }
 
-/// A process that runs. Dropped, it is killed with all that it has started.
+/// A running process. Dropping it kills it and everything it has started.
 pub(super) struct Process {
     #[cfg(unix)]
     group: ProcessGroup,
     child: Child,
 }
 
-/// How it is talked to.
+/// The pipes to a process.
 pub(super) struct Pipes {
     pub(super) stdin: ChildStdin,
     pub(super) stdout: ChildStdout,
@@ -68,7 +68,7 @@ impl Process {
                 command.env_remove(name);
             }
         }
-        // By it, whatever it starts is found when it ends.
+        // Identifies its descendants when it ends.
         let mark = format!("{}/{}", launch.session, launch.extension.display());
         let variables: [(&str, OsString); 5] = [
             (MARK, (&mark).into()),
@@ -92,12 +92,12 @@ impl Process {
         Ok((process, Pipes { stdin, stdout, stderr }))
     }
 
-    /// Waits for its end. Cancel safe.
+    /// Waits for its exit. Cancel safe.
     pub(super) async fn wait(&mut self) -> std::io::Result<ExitStatus> {
         self.child.wait().await
     }
 
-    /// Asks it to end, and ends it after some time; and whatever it leaves behind.
+    /// Asks it to exit and kills it after `grace`, together with anything it leaves behind.
     pub(super) async fn stop(mut self, grace: Duration) {
         #[cfg(unix)]
         {
@@ -110,13 +110,13 @@ impl Process {
         #[cfg(not(unix))]
         {
             let _ = grace;
-            // Fails if it has ended, which is as good.
+            // Fails if it has already exited, which is just as good.
             let _ = self.child.kill().await;
         }
     }
 }
 
-/// How a process ended, for people.
+/// Describes to people how a process ended.
 pub(super) fn describe(status: std::io::Result<ExitStatus>) -> String {
     match status {
         Ok(status) => match status.code() {

@@ -26,12 +26,12 @@ use super::process::{Pipes, Process, describe};
 use super::session::SessionExtensions;
 use super::tool::Declaration;
 
-/// What it said most recently: so many lines, and so much of each.
+/// How many recent lines of its log are kept, and how much of each.
 const LINES: usize = 50;
 const LONGEST_LINE: usize = 2 * 1024;
-/// What it may say in the stream of the session, which is kept.
+/// How many messages it may add to the session's stream, which is stored.
 const MOST_LOGS: usize = 10_000;
-/// How long its standard error is read after its end: somebody else may hold it open.
+/// How long its standard error is read after its end: another process may hold it open.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// An extension that was started.
@@ -52,7 +52,8 @@ struct Standing {
     logs: usize,
 }
 
-/// A wish to join the session. It is answered once the extensions before it have been dealt with.
+/// A request to join the session. It is answered after all extensions before it have joined or
+/// failed.
 pub(super) struct Joining {
     pub(super) id: Value,
     pub(super) tools: Result<Vec<Declaration>, String>,
@@ -60,7 +61,7 @@ pub(super) struct Joining {
 }
 
 impl Program {
-    /// An extension whose process has been started, or could not be.
+    /// Creates the program from a process that has been started, or could not be.
     pub(super) fn start(
         session: &Arc<SessionExtensions>,
         found: Found,
@@ -115,7 +116,7 @@ impl Program {
         self.state() == ExtensionState::Running
     }
 
-    /// It has joined the session.
+    /// Records that it has joined the session.
     pub(super) fn join(&self, tools: Vec<String>, hooks: bool) {
         let mut standing = self.standing.lock();
         if standing.state == ExtensionState::Starting {
@@ -125,7 +126,7 @@ impl Program {
         standing.hooks = hooks;
     }
 
-    /// It can't go on, and is ended.
+    /// Reports a failure, and ends the extension.
     pub(super) fn fail(&self, session: &SessionExtensions, reason: &str) {
         {
             let mut standing = self.standing.lock();
@@ -141,12 +142,12 @@ impl Program {
         session.log(self, LogLevel::Error, &message, false);
     }
 
-    /// Ends it and waits until nothing of it is left.
+    /// Ends it and waits until nothing is left of it.
     pub(super) async fn stop(&self) {
         self.stop.cancel();
         let running = self.running.lock().take();
         if let Some(running) = running {
-            // It fails if it has panicked, which is an end as well.
+            // Fails if it has panicked, which ends it as well.
             let _ = running.await;
         }
     }
@@ -163,7 +164,7 @@ impl Program {
         }
     }
 
-    /// Remembers what it said.
+    /// Adds a message to its log.
     pub(super) fn remember(&self, level: LogLevel, message: &str) {
         let message = shorten(message, LONGEST_LINE);
         let log = &mut self.standing.lock().log;
@@ -173,14 +174,14 @@ impl Program {
         }
     }
 
-    /// Whether it may say one thing more in the stream.
+    /// Counts a message for the stream; false if the limit is reached.
     pub(super) fn may_log(&self) -> bool {
         let mut standing = self.standing.lock();
         standing.logs += 1;
         standing.logs <= MOST_LOGS
     }
 
-    /// What of its standard error tells most about its end.
+    /// The line of its standard error that explains its end best.
     fn last_words(&self) -> Option<String> {
         let standing = self.standing.lock();
         let lines = || standing.log.iter().rev().map(|line| line.message.trim());
@@ -194,7 +195,7 @@ impl Program {
 }
 
 impl Found {
-    /// An extension that has not said anything yet.
+    /// Describes an extension that has no log yet.
     pub(super) fn info(&self, state: ExtensionState, reason: Option<String>) -> ExtensionInfo {
         ExtensionInfo {
             name: self.name.clone(),
@@ -209,12 +210,12 @@ impl Found {
     }
 }
 
-/// An extension that the session's agent runs.
+/// Describes an extension that the session's agent runs.
 pub(super) fn reported_info(extension: &AgentExtension) -> ExtensionInfo {
     ExtensionInfo {
         name: extension.name.clone(),
         source: extension.source,
-        // Agents do not report paths. The list takes it from what is found on disk.
+        // Agents do not report paths. The list takes them from what is found on disk.
         path: String::new(),
         state: extension.state,
         reason: None,
@@ -224,10 +225,10 @@ pub(super) fn reported_info(extension: &AgentExtension) -> ExtensionInfo {
     }
 }
 
-/// The future of a program.
+/// State of the future that runs a program.
 struct Run {
     program: Arc<Program>,
-    /// Not its owner: a session that is gone ends its extensions.
+    /// Weak: dropping the session ends its extensions.
     session: Weak<SessionExtensions>,
     joining: Option<oneshot::Sender<Joining>>,
 }
@@ -258,7 +259,7 @@ impl Run {
         };
         let reason = match output_ended {
             Some(None) => {
-                // Most often the whole process has ended. Its last words are worth waiting for.
+                // Usually the whole process has exited. Its last output is worth waiting for.
                 let status = timeout(grace, process.wait()).await;
                 if !listening.is_terminated() {
                     let _ = timeout(LAST_WORDS, listening).await;
@@ -293,7 +294,7 @@ impl Run {
         }
     }
 
-    /// Takes messages until there are no more; says why, unless the output just ended.
+    /// Reads messages until there are no more. Returns why, unless the output simply ended.
     async fn read(&mut self, stdout: ChildStdout) -> Option<String> {
         let mut stdout = BufReader::new(stdout);
         loop {
@@ -315,7 +316,7 @@ impl Run {
         }
     }
 
-    /// None if there is no session any more.
+    /// `None` if the session is gone.
     fn answer(&mut self, id: Value, method: &str, params: &Value) -> Option<()> {
         let session = self.session.upgrade()?;
         if method == "session.resume" {
@@ -326,7 +327,7 @@ impl Run {
             };
             let tools = Declaration::read_all(&params["tools"]);
             let hooks = params["hooks"] == Value::Bool(true);
-            // Nobody waits if it was too late.
+            // Fails if joining has timed out.
             let _ = joining.send(Joining { id, tools, hooks });
             return Some(());
         }
@@ -336,7 +337,7 @@ impl Run {
     }
 }
 
-/// Writes messages for as long as they can be. The end of the process is seen on its output.
+/// Writes messages as long as possible. The end of the process is noticed on its output.
 async fn write(mut stdin: ChildStdin, mut written: mpsc::Receiver<Vec<u8>>) {
     while let Some(frame) = written.recv().await {
         if stdin.write_all(&frame).await.is_err() {
@@ -345,7 +346,7 @@ async fn write(mut stdin: ChildStdin, mut written: mpsc::Receiver<Vec<u8>>) {
     }
 }
 
-/// Remembers the lines of its standard error.
+/// Logs the lines of its standard error.
 async fn listen(program: &Program, mut stderr: impl AsyncRead + Unpin) {
     let mut line = Vec::new();
     let mut buffer = vec![0; 4 * 1024];

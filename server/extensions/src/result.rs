@@ -1,12 +1,12 @@
-//! Results of tools, as extensions write them: a text, or `{textResultForLlm, resultType}`.
+//! Results of tools in the form that extensions use: a text, or `{textResultForLlm, resultType}`.
 
 use serde_json::{Value, json};
 use wire::{ToolError, ToolResult};
 
-/// The most that a model is given.
+/// Limit for what a model is given, in bytes.
 const MAX_RESULT: usize = 64 * 1024;
 
-/// Reads a result. Nothing is an empty success, and what is neither is JSON for the model to read.
+/// Parses a result. Null is an empty success; any other value is passed to the model as JSON.
 pub(super) fn read(result: &Value) -> Result<ToolResult, ToolError> {
     let (text, kind) = match result {
         Value::Null => (String::new(), "success"),
@@ -31,7 +31,7 @@ pub(super) fn read(result: &Value) -> Result<ToolResult, ToolError> {
     }
 }
 
-/// Writes what came of a call.
+/// Writes the outcome of a call in that form.
 pub(super) fn write(outcome: &Result<ToolResult, ToolError>) -> Value {
     match outcome {
         Ok(result) => json!({
@@ -53,7 +53,7 @@ pub(super) fn write(outcome: &Result<ToolResult, ToolError>) -> Value {
     }
 }
 
-/// Adds what the model is to read besides, and people need not.
+/// Adds text that only the model reads.
 pub(super) fn with_context(
     outcome: Result<ToolResult, ToolError>,
     context: &str,

@@ -11,7 +11,7 @@ use super::ExtensionSettings;
 
 const OLDEST_NODE: u32 = 20;
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The package, below a folder of packages; and where its modules are.
+/// The package's name, and the folder of its modules.
 const PACKAGE: &str = "@github/copilot-sdk";
 const BUILT: &str = "dist";
 
@@ -23,7 +23,7 @@ pub(super) struct Runtime {
     pub(super) sdk: PathBuf,
 }
 
-/// Why no extension can be started, for people.
+/// Why no extension can be started, as text for people.
 #[derive(Clone, Debug)]
 pub(super) struct Missing {
     pub(super) state: ExtensionState,
@@ -31,7 +31,7 @@ pub(super) struct Missing {
 }
 
 impl Runtime {
-    /// Looks for Node and the package.
+    /// Searches for Node and the package.
     pub(super) async fn find(settings: &ExtensionSettings) -> Result<Self, Missing> {
         let node = settings.node.clone().unwrap_or_else(|| "node".into());
         check_node(&node)
@@ -71,14 +71,14 @@ async fn check_node(node: &Path) -> Result<(), String> {
     }
 }
 
-/// The folder of modules, given that or the package's.
+/// The folder of modules, given either that folder or the package's.
 fn modules(path: &Path) -> Option<PathBuf> {
     let both =
         |folder: &Path| ["index.js", "extension.js"].iter().all(|f| folder.join(f).is_file());
     [path.to_owned(), path.join(BUILT)].into_iter().find(|folder| both(folder))
 }
 
-/// Where npm and the Copilot CLI put it.
+/// Searches the places where npm and the Copilot CLI install it.
 fn search(node: &Path) -> Option<PathBuf> {
     let home = std::env::home_dir();
     let below_home = |path: &str| home.as_ref().map(|home| home.join(path));
@@ -100,7 +100,7 @@ fn search(node: &Path) -> Option<PathBuf> {
     global.chain(unpacked).find_map(|folder| modules(&folder))
 }
 
-/// `/usr` of `/usr/bin/node`.
+/// The installation prefix: `/usr` of `/usr/bin/node`.
 fn node_prefix(node: &Path) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let mut found = std::env::split_paths(&path).map(|folder| folder.join(node));
@@ -108,7 +108,8 @@ fn node_prefix(node: &Path) -> Option<PathBuf> {
     Some(found.parent()?.parent()?.to_owned())
 }
 
-/// What the Copilot CLI has unpacked, the newest version first: `pkg/SYSTEM/VERSION/copilot-sdk`.
+/// The versions that the Copilot CLI has unpacked, the newest first:
+/// `pkg/SYSTEM/VERSION/copilot-sdk`.
 fn unpacked(cache: &Path) -> Vec<PathBuf> {
     let list = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let versions = list(cache.join("pkg")).flat_map(|system| list(system.path()));

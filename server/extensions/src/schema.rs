@@ -1,6 +1,6 @@
-//! Whether arguments fit a JSON schema: the keywords that the parameters of tools are written with.
+//! Checks arguments against a JSON schema: the keywords that parameters of tools use.
 //!
-//! What is not known here is not checked, as JSON Schema has it.
+//! Unknown keywords are ignored, as JSON Schema requires.
 
 use std::cell::Cell;
 
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 /// How deep schemas may refer to each other.
 const DEPTH: usize = 32;
-/// How many schemas are looked at for one call.
+/// How many schemas are checked for one call.
 const STEPS: u32 = 20_000;
 
-/// The first thing that does not fit, with where it is: `files[2]: a string is needed`.
+/// The first mismatch with its position: `files[2]: must be of type string`.
 pub(super) fn check(schema: &Value, value: &Value) -> Result<(), String> {
     Checker { root: schema, steps: Cell::new(STEPS) }.check(schema, value, "", DEPTH)
 }
@@ -29,7 +29,7 @@ impl Checker<'_> {
             Value::Object(schema) => schema,
             _ => return Ok(()),
         };
-        // A schema that never ends has said what it has to say.
+        // A schema that never ends has been checked enough.
         let (Some(depth), Some(steps)) = (depth.checked_sub(1), self.steps.get().checked_sub(1))
         else {
             return Ok(());
@@ -51,7 +51,7 @@ impl Checker<'_> {
         self.check_combined(schema, value, path, depth)
     }
 
-    /// Only within the schema itself: `#/$defs/name`.
+    /// Resolves references within the schema itself only: `#/$defs/name`.
     fn find(&self, reference: &str) -> Option<&Value> {
         self.root.pointer(reference.strip_prefix('#')?)
     }
@@ -212,7 +212,7 @@ fn check_number(schema: &Map<String, Value>, value: &Value, path: &str) -> Resul
 
 fn check_text(schema: &Map<String, Value>, text: &str, path: &str) -> Result<(), String> {
     check_count(schema, ["minLength", "maxLength"], text.chars().count(), "characters", path)?;
-    // A pattern that Rust does not know is not checked.
+    // A pattern that Rust's regular expressions do not support is not checked.
     let pattern = schema.get("pattern").and_then(Value::as_str);
     match pattern.and_then(|pattern| Regex::new(pattern).ok()) {
         Some(pattern) if !pattern.is_match(text) => {

@@ -21,43 +21,43 @@ use super::process::{Launch, Process};
 use super::program::{Joining, Program, reported_info};
 use super::{ExtensionHost, manage};
 
-/// The version of the protocol between extensions and their host.
+/// Version of the protocol between extensions and their host.
 const PROTOCOL: u32 = 3;
 const LONGEST_LOG: usize = 16 * 1024;
 const LONGEST_PROMPT: usize = 1024 * 1024;
 
-/// What extensions can do in a session.
+/// What extensions can do in a session. Implemented by the engine.
 pub trait SessionPort: Send + Sync + 'static {
-    /// Queues a prompt.
+    /// Queues a prompt; the error says why it was refused.
     fn send(&self, prompt: String) -> Result<(), String>;
 
-    /// Ends the running turn.
+    /// Aborts the running turn.
     fn abort(&self);
 
-    /// Says something in the stream.
+    /// Adds a message to the stream.
     fn log(&self, extension: &str, level: LogLevel, message: String, ephemeral: bool);
 
-    /// Whether prompts wait for their turn.
+    /// Whether prompts are queued.
     fn has_waiting(&self) -> bool;
 }
 
-/// What the extensions of a session work with.
+/// The parts of a session that its extensions use.
 pub struct SessionParts {
     /// Id of the session.
     pub id: SessionId,
-    /// Where it works.
+    /// The session's working directory.
     pub folder: PathBuf,
-    /// What trust is given to, of [`super::trusted_folder`].
+    /// The folder that trust is given to, from [`super::trusted_folder`].
     pub root: PathBuf,
     /// The tools of the session, to which those of extensions are added.
     pub tools: Arc<ToolSet>,
-    /// Who is asked before a tool acts.
+    /// Asked before a tool acts.
     pub permissions: Arc<dyn PermissionHandler>,
-    /// What tools must not touch.
+    /// Files and folders that tools must not touch.
     pub guarded: Guarded,
-    /// The session itself.
+    /// Through which extensions act on the session.
     pub port: Box<dyn SessionPort>,
-    /// Whether its agent runs extensions by itself. Then they are only listed here.
+    /// Whether the agent runs extensions itself. If so, they are only listed here.
     pub agent_runs_them: bool,
 }
 
@@ -65,16 +65,16 @@ pub struct SessionParts {
 pub struct SessionExtensions {
     host: Arc<ExtensionHost>,
     parts: SessionParts,
-    /// One change at a time: start, reload, stop.
+    /// Serialises start, reload and stop.
     changing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
     events: Mutex<Events>,
-    /// Whether there is anybody to tell.
+    /// Whether extensions have been started, and so whether there is anyone to inform.
     is_active: AtomicBool,
     prompts: AtomicU64,
-    /// Said when the session ends: nothing is started any more.
+    /// Cancelled when the session ends: nothing is started after that.
     ending: CancellationToken,
-    /// The parent of every program's token: they end with this.
+    /// The parent of every program's token, so that they all end with it.
     stop: CancellationToken,
     _ends: DropGuard,
 }
@@ -82,15 +82,15 @@ pub struct SessionExtensions {
 #[derive(Default)]
 struct State {
     programs: Vec<Arc<Program>>,
-    /// Those that were found and not started, or that the agent runs.
+    /// Extensions that were found but not started, or that the agent runs.
     others: Vec<ExtensionInfo>,
-    /// For the model, with the next prompt.
+    /// Context for the model, sent with the next prompt.
     context: Vec<String>,
     is_enabled: bool,
 }
 
 impl SessionExtensions {
-    /// None have been started yet.
+    /// Creates the host side of a session. Starts no extension yet.
     pub fn new(host: Arc<ExtensionHost>, parts: SessionParts) -> Arc<Self> {
         let stop = CancellationToken::new();
         Arc::new(Self {
@@ -124,7 +124,7 @@ impl SessionExtensions {
         }
     }
 
-    /// Stops all extensions, looks for them again, and starts them.
+    /// Stops all extensions, searches for them again, and starts them.
     pub async fn reload(self: &Arc<Self>) {
         let _changing = self.changing.lock().await;
         self.stop_all().await;
@@ -135,7 +135,7 @@ impl SessionExtensions {
         }
     }
 
-    /// Decides whether extensions are started in the folder, now and later.
+    /// Decides whether extensions may run in the folder, now and later.
     pub async fn decide(self: &Arc<Self>, is_trusted: bool) {
         let session = Arc::clone(self);
         let deciding = tokio::task::spawn_blocking(move || {
@@ -147,9 +147,9 @@ impl SessionExtensions {
         self.reload().await;
     }
 
-    /// Ends the extensions: first they are told.
+    /// Informs the extensions, and then ends them.
     pub async fn end(&self, reason: &str, error: Option<&str>) {
-        // Whatever is being started is not waited for.
+        // Extensions that are still starting are not waited for.
         self.ending.cancel();
         let _changing = self.changing.lock().await;
         if !self.is_active.load(Ordering::Relaxed) {
@@ -163,17 +163,17 @@ impl SessionExtensions {
         self.stop_all().await;
     }
 
-    /// What trust is given to.
+    /// The folder that trust is given to.
     pub fn root(&self) -> &Path {
         &self.parts.root
     }
 
-    /// Whether extensions are started in the folder.
+    /// Whether extensions may run in the folder.
     pub fn is_trusted(&self) -> bool {
         self.host.trust.is_trusted(&self.parts.root)
     }
 
-    /// How all of them stand.
+    /// Lists all extensions with their states.
     pub async fn list(self: &Arc<Self>) -> Extensions {
         let found = self.judged().await;
         let trusted = self.is_trusted();
@@ -210,7 +210,7 @@ impl SessionExtensions {
         Extensions { folder: self.parts.root.display().to_string(), trusted, extensions }
     }
 
-    /// An agent does not say where its extensions are.
+    /// Agents do not report the paths of their extensions, so those match by name and source.
     fn is_same(&self, known: &ExtensionInfo, found: &Found) -> bool {
         self.parts.agent_runs_them && known.name == found.name && known.source == found.source
     }
@@ -220,13 +220,13 @@ impl SessionExtensions {
         self.state.lock().others = reported.iter().map(reported_info).collect();
     }
 
-    /// Tells extensions what happens in the session.
+    /// Informs extensions about a response of the session.
     pub fn observe(&self, response: &SessionResponse) {
         if !self.is_active.load(Ordering::Relaxed) {
             return;
         }
         let event = self.events.lock().of(response);
-        // A session is idle when nothing waits in it either.
+        // A session is idle only if no prompt is queued either.
         if *response == SessionResponse::Idle && self.parts.port.has_waiting() {
             return;
         }
@@ -258,7 +258,7 @@ impl SessionExtensions {
         std::mem::take(&mut self.state.lock().context)
     }
 
-    /// An extension says something.
+    /// Handles a log message of an extension.
     pub(super) fn log(&self, program: &Program, level: LogLevel, message: &str, ephemeral: bool) {
         program.remember(level, message);
         if program.may_log() {
@@ -268,7 +268,7 @@ impl SessionExtensions {
         }
     }
 
-    /// Those that there are, each with why it may not be started, if it may not.
+    /// All extensions that were found, each with the reason if it must not be started.
     pub(super) async fn judged(self: &Arc<Self>) -> Vec<(Found, Option<String>)> {
         let session = Arc::clone(self);
         let found = tokio::task::spawn_blocking(move || {
@@ -320,13 +320,13 @@ impl SessionExtensions {
             self.state.lock().programs.push(Arc::clone(&program));
             starting.push((program, joined));
         }
-        // All start at the same time and join in the order of their names, so that it is always
-        // the same one that finds a name taken.
+        // All start concurrently and join in the order of their names, so that a conflict of tool
+        // names always hits the same one.
         let deadline = Instant::now() + self.host.settings.join_time_out;
         for (program, joined) in starting {
             match timeout_at(deadline, joined).await {
                 Ok(Ok(joining)) => self.admit(&program, joining),
-                // It has ended, and says itself how.
+                // It has ended, and reports the reason itself.
                 Ok(Err(_)) => {}
                 Err(_) => {
                     let seconds = self.host.settings.join_time_out.as_secs_f32();
@@ -337,7 +337,7 @@ impl SessionExtensions {
         self.session_start(source).await;
     }
 
-    /// The tools of a trusted folder, and the way of its calls through the hooks.
+    /// Adds the tools for managing extensions, and routes tool calls through the hooks.
     fn enable(self: &Arc<Self>) {
         if std::mem::replace(&mut self.state.lock().is_enabled, true) {
             return;
@@ -374,7 +374,7 @@ impl SessionExtensions {
         match admitted {
             Ok(names) => {
                 program.join(names, hooks);
-                // It may have ended just now, before it was known what to take away.
+                // It may have ended just now, before its tools were known and could be removed.
                 if program.peer.has_ended() {
                     self.take_away(program);
                 }
@@ -393,7 +393,7 @@ impl SessionExtensions {
         }
     }
 
-    /// The tools of a program that ends.
+    /// Removes the tools of a program that ends.
     pub(super) fn take_away(&self, program: &Program) {
         self.parts.tools.remove(&program.info().tools);
     }
@@ -410,7 +410,7 @@ impl SessionExtensions {
         futures_util::future::join_all(programs.iter().map(|program| program.stop())).await;
     }
 
-    /// Answers a request of an extension, other than to join.
+    /// Answers a request of an extension, other than the one to join.
     pub(super) fn answer(
         &self,
         program: &Program,
@@ -477,7 +477,7 @@ fn text<'a>(params: &'a Value, name: &str) -> Result<&'a str, Refusal> {
     text.ok_or_else(|| Refusal::new(INVALID_PARAMS, format!("`{name}` is missing")))
 }
 
-/// A prompt with the names of what is attached to it.
+/// A prompt together with the names of its attachments.
 fn prompt(params: &Value) -> Result<String, Refusal> {
     let mut prompt = text(params, "prompt")?.to_owned();
     let attachments = params["attachments"].as_array().into_iter().flatten();

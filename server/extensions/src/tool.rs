@@ -12,13 +12,13 @@ use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult};
 use super::peer::Peer;
 use super::{result, schema};
 
-/// The most tools of one extension.
+/// Limit of tools of one extension.
 const MOST: usize = 128;
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 8 * 1024;
 const LARGEST_SCHEMA: usize = 64 * 1024;
 
-/// What an extension says about a tool.
+/// A tool as the extension declares it.
 #[derive(Debug)]
 pub(super) struct Declaration {
     pub(super) name: String,
@@ -28,7 +28,7 @@ pub(super) struct Declaration {
 }
 
 impl Declaration {
-    /// Reads all tools of an extension, or says what is wrong with one of them.
+    /// Parses all tools of an extension; the error says what is wrong with one of them.
     pub(super) fn read_all(tools: &Value) -> Result<Vec<Self>, String> {
         let tools = match tools {
             Value::Null => &[],
@@ -70,7 +70,7 @@ impl Declaration {
         })
     }
 
-    /// The tool for a session.
+    /// The tool as part of a session's set.
     pub(super) fn into_tool(
         self,
         extension: &str,
@@ -163,7 +163,7 @@ impl ToolHandler for ExtensionTool {
                 "arguments": arguments,
             }),
         );
-        // Told in any case but its own end: the handler is aborted by it.
+        // Sent whenever this future ends before the handler does: it aborts the handler.
         let _told = Told {
             peer: &self.peer,
             request_id: &request_id,

@@ -1,5 +1,5 @@
-//! Which extensions may be started in which folders. Somebody has to say so, and says it of what they
-//! consist of then: one that has changed, or is new, has to be allowed again.
+//! Which extensions may be started in which folders. People allow extensions with their current
+//! contents: one that has changed, or is new, has to be allowed again.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -8,38 +8,38 @@ use parking_lot::Mutex;
 use platform::private;
 use serde::{Deserialize, Serialize};
 
-/// What was decided, in memory and in a file.
+/// The decisions, in memory and in a file.
 pub(super) struct Trust {
-    /// Where it is remembered; nowhere if there is none.
+    /// `None` if decisions are not stored.
     file: Option<PathBuf>,
     everywhere: bool,
     allowed: Vec<PathBuf>,
     decided: Mutex<BTreeMap<String, Record>>,
 }
 
-/// What was decided about a folder.
+/// The decision about a folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Record {
-    /// Forbidden; or allowed at a time when contents were not looked at, which counts no more.
+    /// Forbidden; or allowed before contents were recorded, which no longer counts.
     Plain(bool),
-    /// Allowed, with what each extension consisted of.
+    /// Allowed, with the hash of each extension.
     Allowed(BTreeMap<String, String>),
 }
 
-/// How the extensions of a folder stand.
+/// Which extensions of a folder may be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// None is started.
+    /// None, for this reason.
     Untrusted(&'static str),
-    /// Those are, with these hashes.
+    /// Those with these hashes.
     Trusted(BTreeMap<String, String>),
 }
 
 const NOT_TRUSTED: &str = "the folder is not trusted";
 const OLD_RECORD: &str = "it was allowed before contents were remembered: allow it again";
 
-/// The file's shape.
+/// The format of the file.
 #[derive(Default, Serialize, Deserialize)]
 struct Document {
     #[serde(default)]
@@ -47,7 +47,7 @@ struct Document {
 }
 
 impl Trust {
-    /// Reads what was decided before. A file that can't be read has decided nothing.
+    /// Reads earlier decisions. A file that cannot be read counts as empty.
     pub(super) fn new(file: Option<PathBuf>, everywhere: bool, allowed: Vec<PathBuf>) -> Self {
         let decided = file.as_deref().map(read).unwrap_or_default();
         let old = decided.iter().filter(|(_, record)| **record == Record::Plain(true));
@@ -58,7 +58,7 @@ impl Trust {
         Self { file, everywhere, allowed: allowed.collect(), decided: Mutex::new(decided) }
     }
 
-    /// Whether some extensions may be started there. What people decide comes before settings.
+    /// Whether any extension may be started in the folder. Decisions of people override settings.
     pub(super) fn is_trusted(&self, folder: &Path) -> bool {
         match self.record(folder) {
             Some(record) => matches!(record, Record::Allowed(_)),
@@ -66,8 +66,8 @@ impl Trust {
         }
     }
 
-    /// Which may be started there. Where settings allow a folder, what is found in it first is
-    /// allowed: `found` are the hashes of now. Blocks.
+    /// Which extensions may be started in the folder. If settings allow it, the first contents that
+    /// are found become the allowed ones: `found` returns their hashes. Blocks.
     pub(super) fn standing(
         &self,
         folder: &Path,
@@ -85,12 +85,12 @@ impl Trust {
         }
     }
 
-    /// Allows extensions with these hashes, for now and for later. Blocks.
+    /// Allows extensions with these hashes, now and later. Blocks.
     pub(super) fn allow(&self, folder: &Path, hashes: BTreeMap<String, String>) {
         self.write_down(folder, Record::Allowed(hashes));
     }
 
-    /// Forbids all of them, for now and for later. Blocks.
+    /// Forbids all extensions, now and later. Blocks.
     pub(super) fn forbid(&self, folder: &Path) {
         self.write_down(folder, Record::Plain(false));
     }
@@ -110,7 +110,7 @@ impl Trust {
         };
         let mut decided = self.decided.lock();
         decided.insert(name.to_owned(), record);
-        // With the lock held, so that the last decision is the one that stays.
+        // Written under the lock, so that the last decision is the one that stays.
         if let Some(file) = &self.file
             && let Err(error) = write(file, &decided)
         {
