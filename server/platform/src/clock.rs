@@ -4,8 +4,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 
-/// ISO 8601 in UTC with milliseconds: `2026-01-02T03:04:05.678Z`. A time that no calendar has is the
-/// beginning of the epoch.
+/// ISO 8601 in UTC with milliseconds: `2026-01-02T03:04:05.678Z`. A time out of the calendar's
+/// range becomes the beginning of the epoch.
 pub fn iso_8601(time: SystemTime) -> String {
     format!("{:.3}", Timestamp::try_from(time).unwrap_or(Timestamp::UNIX_EPOCH))
 }

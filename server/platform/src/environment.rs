@@ -1,9 +1,9 @@
-//! Which variables of our environment the programs see that agents start: commands and extensions
-//! none that is named like a secret, the Copilot CLI none of the portal's own.
+//! Which environment variables are passed to programs that agents start: commands and extensions
+//! get none that is named like a secret, the Copilot CLI gets none of the portal's own.
 
-/// The portal's own.
+/// Prefix of the portal's own variables.
 const OWN: &str = "COPILOT_PORTAL_";
-/// Parts of a name, between underscores, that say that its value is a secret.
+/// Parts of a name, between underscores, that mark its value as a secret.
 const PARTS: [&str; 11] = [
     "KEY",
     "KEYS",
@@ -17,14 +17,14 @@ const PARTS: [&str; 11] = [
     "CREDENTIALS",
     "PWD",
 ];
-/// How such a part ends: `GITHUBTOKEN` is one, too.
+/// Endings of such a part: `GITHUBTOKEN` is a secret, too.
 const ENDINGS: [&str; 4] = ["TOKEN", "SECRET", "PASSWORD", "APIKEY"];
 
-/// Whether a variable is kept from commands and extensions: it is one of `secrets`, the portal's own,
-/// or named like a secret.
+/// Whether a variable is hidden from commands and extensions: it is one of `secrets`, the portal's
+/// own, or named like a secret.
 pub fn is_secret(name: &str, secrets: &[String]) -> bool {
     let upper = name.to_ascii_uppercase();
-    // The working directory.
+    // The working directory, not a password.
     if matches!(&*upper, "PWD" | "OLDPWD") {
         return false;
     }
@@ -34,7 +34,7 @@ pub fn is_secret(name: &str, secrets: &[String]) -> bool {
         })
 }
 
-/// Whether a variable is kept even from the Copilot CLI, which logs in by variables such as
+/// Whether a variable is hidden even from the Copilot CLI, which logs in with variables such as
 /// `GITHUB_TOKEN`: it is one of `secrets`, or the portal's own.
 pub fn is_ours(name: &str, secrets: &[String]) -> bool {
     name.get(..OWN.len()).is_some_and(|start| start.eq_ignore_ascii_case(OWN))

@@ -1,11 +1,11 @@
-//! What the portal asks of the machine that it runs on. Knows nothing of agents; every other crate of
-//! the server may use it.
+//! Services of the operating system. Knows nothing about agents; every other crate of the server
+//! may use it.
 //!
-//! - [`lifecycle`]: owns the futures in the background.
+//! - [`lifecycle`]: owns the background work.
 //! - [`process_group`]: child processes that end together, each under a [`supervisor`] that ends them
 //!   when the portal is killed.
-//! - [`environment`]: which variables child processes see.
-//! - [`memory`]: giving back what is not needed any more.
+//! - [`environment`]: which variables child processes get.
+//! - [`memory`]: releasing memory that is no longer needed.
 //! - [`private`]: files and folders that only their owner may read.
 //! - [`repository`]: the folder that the portal works in.
 //! - [`clock`]: times as the API writes them.

@@ -1,4 +1,4 @@
-//! Who owns background work, and how it ends.
+//! Who owns background work, and how it is shut down.
 //!
 //! ```text
 //!   Ctrl-C ─┐
@@ -24,12 +24,13 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// A life that has just begun, with nothing running.
+    /// A lifecycle with nothing running.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A token that is cancelled when the shutdown begins. Cancelling it ends nothing else.
+    /// A token that is cancelled when the shutdown begins. Cancelling the token itself affects
+    /// nothing else.
     pub fn token(&self) -> CancellationToken {
         self.ending.child_token()
     }
@@ -43,7 +44,8 @@ impl Lifecycle {
         self.tracker.spawn(future)
     }
 
-    /// Tells everything to end. Returns at once; calling it again changes nothing.
+    /// Begins the shutdown by cancelling all tokens. Returns at once; calling it again changes
+    /// nothing.
     pub fn begin_shutdown(&self) {
         self.ending.cancel();
     }
@@ -63,12 +65,12 @@ impl Lifecycle {
         self.tracker.len()
     }
 
-    /// Begins the shutdown and waits for the background work, but not past `deadline`.
-    /// Returns how many futures were still running then: 0 is an orderly end.
+    /// Begins the shutdown and waits for the background work, but no longer than `deadline`.
+    /// Returns how many futures were still running then: 0 is a clean shutdown.
     pub async fn shutdown(&self, deadline: Duration) -> usize {
         self.begin_shutdown();
         self.tracker.close();
-        // A time-out is not an error here: the caller reports what is left.
+        // A timeout is not an error here: the caller reports what is left.
         let _ = tokio::time::timeout(deadline, self.tracker.wait()).await;
         self.tracker.len()
     }

@@ -5,16 +5,16 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
-/// What the owner may do with a folder and with a file; nobody else may do anything.
+/// The mode of folders: all rights for the owner, none for anyone else.
 #[cfg(unix)]
 const FOLDER: u32 = 0o700;
 #[cfg(unix)]
 const FILE: u32 = 0o600;
-/// In a folder with this bit, such as `/tmp`, everybody may make files: it is not ours alone.
+/// In a folder with this bit, such as `/tmp`, everybody may create files, so it is not ours alone.
 #[cfg(unix)]
 const STICKY: u32 = 0o1000;
 
-/// Makes a folder, and those above it that are missing.
+/// Creates a folder and its missing parents.
 pub fn make_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -23,8 +23,8 @@ pub fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Replaces a file: whoever reads it finds the old or the new bytes, also after a crash. Calls for one
-/// file must not overlap.
+/// Replaces a file atomically: a reader finds the old or the new bytes, even after a crash. Calls
+/// for the same file must not overlap.
 pub fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         make_folder(folder)?;
@@ -37,7 +37,7 @@ pub fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, FILE);
     let mut new = options.open(beside)?;
-    // One that was left by a crash may have been open to others.
+    // A file left by a crash may have been readable by others.
     #[cfg(unix)]
     new.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(FILE))?;
     new.write_all(bytes)?;
@@ -45,10 +45,10 @@ pub fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::rename(beside, file)
 }
 
-/// Takes from others what they may do with a data folder and with what lies in it, two levels deep.
-/// A folder that is not there yet is made when something is written.
+/// Revokes the rights of others to a data folder and its contents, two levels deep. A missing
+/// folder is fine: it is created when something is written.
 ///
-/// Links are not followed, and what belongs to somebody else stays as it is.
+/// Links are not followed, and what belongs to another user is left alone.
 #[cfg(unix)]
 pub fn tighten(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
@@ -64,7 +64,7 @@ pub fn tighten(folder: &Path) -> io::Result<()> {
     tighten_entries(&folder, 1)
 }
 
-/// There are no modes on this system.
+/// Does nothing: there are no file modes on this system.
 #[cfg(not(unix))]
 pub fn tighten(_folder: &Path) -> io::Result<()> {
     Ok(())
@@ -74,7 +74,7 @@ pub fn tighten(_folder: &Path) -> io::Result<()> {
 fn tighten_entries(folder: &Path, depth: usize) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        // Of a link, its own.
+        // For a link, the metadata of the link itself.
         let Some(data) = found(entry.metadata())? else { continue };
         if data.is_dir() {
             narrow(&entry.path(), &data)?;

@@ -1,4 +1,4 @@
-//! A program with everything that it starts, which ends as a whole.
+//! A program and everything it starts, ended as a whole.
 //!
 //! ```text
 //!  portal ── pipe ──► supervisor ──► program ──► whatever it starts
@@ -6,8 +6,8 @@
 //!     └── TERM, INT ──────┘ ▼ and when the program is over
 //! ```
 //!
-//! Tests in the process of a crate have no supervisor: there the program itself is the portal's child, and its
-//! process group is killed.
+//! Unit tests have no supervisor: there the program itself is the portal's child, and its process
+//! group is killed.
 
 use std::ffi::OsStr;
 use std::process::Stdio;
@@ -25,28 +25,28 @@ use crate::process_tree::descendants;
 #[cfg(unix)]
 use crate::supervisor;
 
-/// How often marked processes are looked for: those that were found may have started others.
+/// How often marked processes are searched for: those found may have started others.
 #[cfg(unix)]
 const ROUNDS: usize = 3;
-/// How long the supervisor may take to end everything.
+/// How long the supervisor may take to end all processes.
 #[cfg(unix)]
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// What a program reads.
+/// The standard input of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing.
+    /// Closed from the beginning.
     Nothing,
-    /// What the portal writes.
+    /// A pipe that the portal writes to.
     Pipe,
 }
 
-/// A program at the head of a group, under the supervisor if there is one. Its arguments are yet to
-/// be added; its standard input is settled.
+/// A command for a program that leads its own process group, under the supervisor if there is one.
+/// The caller adds the arguments; standard input is already set.
 pub fn command(program: impl AsRef<OsStr>, input: Input) -> Command {
     #[cfg(unix)]
     if let Some(mut command) = supervisor::command(program.as_ref(), input == Input::Pipe) {
-        // It would be killed before it has ended the others. It ends when its input does.
+        // Killing the supervisor would spare its processes. It exits when its input closes.
         command.stdin(Stdio::piped()).process_group(0).kill_on_drop(false);
         return command;
     }
@@ -60,10 +60,10 @@ pub fn command(program: impl AsRef<OsStr>, input: Input) -> Command {
     command
 }
 
-/// The group of a process that was started by [`command`]. Dropped, all of its processes are
-/// killed, and those that have left the group but can still be told to be its descendants.
+/// The process group of a child started by [`command`]. Dropping it kills all of its processes,
+/// including descendants that have left the group but can still be identified.
 ///
-/// To be dropped before its child: afterwards the child's number may be another's.
+/// Drop it before the child: afterwards the child's process id may be reused.
 #[cfg(unix)]
 pub struct ProcessGroup {
     leader: Option<Pid>,
@@ -73,17 +73,17 @@ pub struct ProcessGroup {
 
 #[cfg(unix)]
 impl ProcessGroup {
-    /// The group that a child is the head of.
+    /// The group that a child leads.
     pub fn of(child: &Child) -> Self {
         let number = child.id().and_then(|id| i32::try_from(id).ok());
         let leader = number.and_then(Pid::from_raw);
         Self { leader, mark: None, is_supervised: supervisor::is_installed() }
     }
 
-    /// Asks its processes to end by themselves.
+    /// Asks its processes to exit.
     pub fn terminate(&self) {
         let Some(leader) = self.leader else { return };
-        // Fails if they have ended.
+        // Fails if they have already exited.
         let _ = if self.is_supervised {
             kill_process(leader, Signal::TERM)
         } else {
@@ -91,15 +91,15 @@ impl ProcessGroup {
         };
     }
 
-    /// The same group, with a mark (`NAME=VALUE`) that the child has in its environment. By it, its
-    /// descendants are found when they have left the group and the child is no more.
+    /// The same group with a mark (`NAME=VALUE`) that the child has in its environment. It
+    /// identifies descendants that have left the group after the child has exited.
     #[must_use]
     pub fn with_mark(mut self, mark: String) -> Self {
         self.mark = Some(mark);
         self
     }
 
-    /// Ends what is left after the child was waited for: a supervisor leaves nothing, unless it was
+    /// Kills what is left after the child was reaped: a supervisor leaves nothing, unless it was
     /// killed.
     pub fn end_rest(&mut self) {
         if self.is_supervised {
@@ -109,7 +109,7 @@ impl ProcessGroup {
         self.end();
     }
 
-    /// Ends everything, and waits for the child.
+    /// Kills all processes, and waits for the child.
     pub async fn finish(&mut self, child: &mut Child) {
         if child.id().is_none() {
             return self.end_rest();
@@ -118,11 +118,11 @@ impl ProcessGroup {
         if self.is_supervised && tokio::time::timeout(FAREWELL, child.wait()).await.is_ok() {
             return;
         }
-        // Fails if it has ended, which is as good.
+        // Fails if it has already exited, which is just as good.
         let _ = child.kill().await;
     }
 
-    /// Once only: later the number may be another's.
+    /// Kills all processes. Only the first call acts: later the process id may be reused.
     pub fn end(&mut self) {
         let Some(leader) = self.leader.take() else { return };
         if self.is_supervised {
@@ -130,7 +130,7 @@ impl ProcessGroup {
             return;
         }
         let family = descendants(leader);
-        // Killing fails if they have ended by themselves.
+        // Fails if they have already exited.
         let _ = kill_process_group(leader, Signal::KILL);
         for process in family {
             let _ = kill_process(process, Signal::KILL);
@@ -147,7 +147,7 @@ impl ProcessGroup {
     }
 }
 
-/// The processes with a mark in their environment, where the system tells.
+/// The processes with a mark in their environment, on systems that reveal it.
 #[cfg(unix)]
 fn marked(mark: &str) -> Vec<Pid> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -2,8 +2,8 @@
 
 use rustix::process::Pid;
 
-/// The children of a process and theirs, where the system tells. A process whose parent has ended
-/// is a child of the nearest supervisor, and without one nobody's descendant.
+/// All descendants of a process, on systems that reveal them. A process whose parent has exited
+/// becomes a child of the nearest supervisor; without one it is nobody's descendant.
 pub(crate) fn descendants(process: Pid) -> Vec<Pid> {
     let mut family = vec![process];
     let mut index = 0;
@@ -14,7 +14,7 @@ pub(crate) fn descendants(process: Pid) -> Vec<Pid> {
     family.split_off(1)
 }
 
-/// The children of a process, where the system tells.
+/// The children of a process, on systems that reveal them.
 pub(crate) fn children(parent: Pid) -> Vec<Pid> {
     let threads = std::fs::read_dir(format!("/proc/{}/task", parent.as_raw_nonzero()));
     let lists = threads.into_iter().flatten().flatten().map(|thread| {

@@ -1,10 +1,10 @@
-//! Which folder the portal works in.
+//! Finds the folder that the portal works in.
 
 use std::path::{Path, PathBuf};
 
-/// The nearest folder at or above `start` that holds `.git`, else `start` itself.
+/// The nearest folder at or above `start` that contains `.git`, or else `start` itself.
 ///
-/// `.git` may be a file: that is how work trees and submodules look.
+/// `.git` may be a file, as in linked work trees and submodules.
 pub fn repo_root(start: &Path) -> PathBuf {
     start.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(start).to_path_buf()
 }

@@ -1,10 +1,11 @@
-//! The supervisor: our own program, started once for each program of an agent, and its parent.
+//! The supervisor: our own executable, started once for each program of an agent as that program's
+//! parent.
 //!
-//! The portal holds the other end of its standard input. When that closes, because the portal let go
-//! of it or because the portal is gone, however it ended, the supervisor kills the program with all
-//! that it has started. On Linux it adopts orphans among them, so that none gets away.
+//! The portal holds the other end of its standard input. When that closes, because the portal
+//! dropped it or because the portal has ended in any way, the supervisor kills the program and
+//! everything it has started. On Linux it adopts orphans, so that no process escapes.
 //!
-//! The portal calls [`install`] at its start; `copilot-portal supervise` calls [`run`].
+//! The portal calls [`install`] at startup; `copilot-portal supervise` calls [`run`].
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -25,36 +26,36 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::process_tree::{children, descendants};
 
-/// The sub-command of the program that runs a supervisor.
+/// The subcommand that runs a supervisor.
 pub const COMMAND: &str = "supervise";
-/// Tells a supervisor to kill everything.
+/// The signal that tells a supervisor to kill everything.
 pub const END: Signal = Signal::INT;
 
-/// The program's input is the supervisor's.
+/// The program reads the supervisor's input.
 const PASS_INPUT: &str = "pass-input";
 /// The program has no input.
 const NO_INPUT: &str = "no-input";
-/// What shells answer when a program can't be started.
+/// Exit code of shells if a program cannot be started.
 const EXIT_NOT_STARTED: u8 = 127;
-/// What shells add to the number of a signal.
+/// Shells exit with this plus the number of the signal.
 const EXIT_SIGNAL: i32 = 128;
-/// How long processes that were killed are waited for, and how often they are looked for.
+/// How long to wait for killed processes, and how long to pause between two checks.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(5);
-/// How often orphans are looked for.
+/// How often orphans are searched for.
 const ROUNDS: usize = 100;
-/// How often it is looked whether the portal is gone while the program does not read.
+/// Interval of the checks whether the portal has ended while the program does not read its input.
 const GLANCE: Duration = Duration::from_millis(100);
 
 static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
 
-/// Has all programs run under a supervisor from now on: this program, started again. Call it once,
-/// before anything is started.
+/// Makes all programs run under a supervisor from now on, which is this executable started again.
+/// Call it once, before anything is started.
 ///
-/// Orphans whose supervisor was killed become children of the portal on Linux, so that it still
-/// knows them as its own.
+/// On Linux, orphans whose supervisor was killed become children of the portal, so that it can
+/// still find them.
 pub fn install() -> io::Result<()> {
-    // On Linux it is the very program that runs, even if its file was replaced.
+    // On Linux this is the running executable itself, even if its file was replaced.
     let program = if cfg!(target_os = "linux") {
         PathBuf::from("/proc/self/exe")
     } else {
@@ -69,20 +70,21 @@ pub fn is_installed() -> bool {
     PROGRAM.get().is_some()
 }
 
-/// The processes that descend from this one, where the system tells: all that agents have started.
+/// The descendants of this process, on systems that reveal them: everything that agents have
+/// started.
 pub fn started_processes() -> Vec<u32> {
     let processes = descendants(getpid()).into_iter();
     processes.filter_map(|process| u32::try_from(process.as_raw_nonzero().get()).ok()).collect()
 }
 
-/// Kills the orphans of a supervisor that was killed: they became children of the portal, whose other
-/// children are supervisors. Called when one has ended; nothing is left behind by most of them.
+/// Kills the orphans of a supervisor that was killed: they became children of the portal, whose
+/// other children are supervisors. Called after one has exited; most leave nothing behind.
 pub fn end_orphans() {
     let Ok(own) = std::fs::read_link("/proc/self/exe") else { return };
-    // Those who are killed may have started others meanwhile.
+    // Processes may have started others before they were killed.
     for _ in 0..ROUNDS {
         let mut left = children(getpid());
-        // A child that may not be looked at has not begun to be another program yet.
+        // A child whose executable cannot be read has not called `exec` yet.
         left.retain(|child| {
             let program = std::fs::read_link(format!("/proc/{}/exe", child.as_raw_nonzero()));
             program.is_ok_and(|program| program != own)
@@ -95,21 +97,21 @@ pub fn end_orphans() {
             for process in descendants(child).into_iter().chain([child]) {
                 let _ = kill_process(process, Signal::KILL);
             }
-            // Nobody else waits for it.
+            // Nobody else reaps it.
             let _ = waitpid(Some(child), WaitOptions::empty());
         }
     }
 }
 
-/// A command that runs `program` under a supervisor; none if there is none.
+/// A command that runs `program` under a supervisor; `None` if none is installed.
 pub fn command(program: &OsStr, pass_input: bool) -> Option<tokio::process::Command> {
     let mut command = tokio::process::Command::new(PROGRAM.get()?);
     command.arg(COMMAND).arg(if pass_input { PASS_INPUT } else { NO_INPUT }).arg(program);
     Some(command)
 }
 
-/// Runs a program to its end, or to the end of the portal. The arguments are those after
-/// [`COMMAND`]. Its exit code, or the signal that ended it, is that of this process.
+/// Runs a program until it or the portal ends. The arguments are those after [`COMMAND`]. This
+/// process exits with the program's exit code, or with its signal.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime.and_then(|runtime| runtime.block_on(supervise(arguments))) {
@@ -125,7 +127,7 @@ async fn supervise(mut arguments: impl Iterator<Item = OsString>) -> io::Result<
     let (Some(input), Some(program)) = (arguments.next(), arguments.next()) else {
         return Err(io::Error::other("the program is missing"));
     };
-    // All signals are listened to before there is something to lose.
+    // Listen to all signals before anything is started.
     let mut children = signal(SignalKind::child())?;
     let mut terminate = signal(SignalKind::terminate())?;
     let mut end = signal(SignalKind::interrupt())?;
@@ -149,7 +151,7 @@ async fn supervise(mut arguments: impl Iterator<Item = OsString>) -> io::Result<
             _ = end.recv() => break None,
             () = &mut portal => break None,
             _ = terminate.recv() => {
-                // Fails if it has ended.
+                // Fails if it has already exited.
                 let _ = kill_process_group(leader, Signal::TERM);
             }
         }
@@ -158,7 +160,7 @@ async fn supervise(mut arguments: impl Iterator<Item = OsString>) -> io::Result<
     Ok(status.map_or(ExitCode::FAILURE, end_like))
 }
 
-/// Passes input on until the portal closes it.
+/// Forwards input until the portal closes it.
 async fn pass_on(mut control: Receiver, mut sink: Option<Sender>) {
     let mut buffer = vec![0; 64 * 1024];
     loop {
@@ -174,19 +176,19 @@ async fn pass_on(mut control: Receiver, mut sink: Option<Sender>) {
             }
         };
         if written.is_err() {
-            // It reads no more; that the portal has ended is still to be seen.
+            // The program no longer reads; keep watching for the end of the portal.
             sink = None;
         }
     }
 }
 
-/// Whether nobody can write any more, though there may be more to read.
+/// Whether the writing end is closed, even if there is more to read.
 async fn is_closed(control: &Receiver) -> bool {
     let ready = tokio::time::timeout(Duration::ZERO, control.ready(Interest::READABLE)).await;
     matches!(ready, Ok(Ok(ready)) if ready.is_read_closed())
 }
 
-/// Lets go of the program's output, so that its end is seen when the program closes it.
+/// Closes our copy of the program's output, so that readers see its end when the program closes it.
 fn close_output() -> io::Result<()> {
     let nowhere = File::options().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&nowhere)?;
@@ -194,7 +196,7 @@ fn close_output() -> io::Result<()> {
     Ok(())
 }
 
-/// Takes note of all processes that have ended; how the program did, if it is among them.
+/// Reaps all processes that have exited; returns the program's status if it is among them.
 fn reap(leader: Pid) -> Option<WaitStatus> {
     let mut status = None;
     while let Ok(Some((process, ended))) = wait(WaitOptions::NOHANG) {
@@ -205,10 +207,10 @@ fn reap(leader: Pid) -> Option<WaitStatus> {
     status
 }
 
-/// Kills until there is nobody left to kill.
+/// Kills until no process is left.
 fn end_all(leader: Pid) {
     let deadline = Instant::now() + PATIENCE;
-    // Fails if they have ended by themselves.
+    // Fails if they have already exited.
     let _ = kill_process_group(leader, Signal::KILL);
     loop {
         for process in descendants(getpid()) {
@@ -222,20 +224,20 @@ fn end_all(leader: Pid) {
     }
 }
 
-/// Ends this process as the program has ended.
+/// Ends this process in the way the program has ended.
 fn end_like(status: WaitStatus) -> ExitCode {
     if let Some(number) = status.terminating_signal() {
         if let Some(signal) = Signal::from_named_raw(number)
             && !matches!(signal, Signal::TERM | Signal::INT | Signal::CHILD | Signal::PIPE)
         {
-            // The program has dumped its memory if it should; this one has nothing to tell.
+            // The program has dumped core if it should; a core dump of the supervisor is useless.
             let _ = rustix::process::setrlimit(
                 rustix::process::Resource::Core,
                 rustix::process::Rlimit { current: Some(0), maximum: Some(0) },
             );
             let _ = kill_process(getpid(), signal);
         }
-        // Signals that are handled here: as shells tell it.
+        // A signal that is handled here: exit as shells do.
         return u8::try_from(EXIT_SIGNAL + number).map_or(ExitCode::FAILURE, ExitCode::from);
     }
     let code = status.exit_status().and_then(|code| u8::try_from(code).ok());
