@@ -1,5 +1,6 @@
 //! With `embed-site`, the site's files are part of the program: a changed site is a changed
-//! program. Cargo can't see that by itself, because a new file is no change of an old one.
+//! program. Cargo does not notice this on its own, because a new file does not change any known
+//! one.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! Which encodings a client takes, and JSON that is compressed if it is large.
+//! Which encodings a client accepts, and JSON that is compressed if it is large.
 
 use std::io::Write;
 
@@ -9,11 +9,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
 
-/// Less than this is sent as quickly as it is compressed.
+/// Smaller answers are sent as quickly as they are compressed. In bytes.
 const WORTH_IT: usize = 4 * 1024;
 
-/// An answer, compressed with gzip if that is worth it. Takes its time for large ones: not for the
-/// threads that serve.
+/// A JSON answer, compressed with gzip if that is worth it. Slow for large values, so call it on a
+/// blocking thread.
 pub(crate) fn json(value: &impl Serialize, accepts_gzip: bool) -> Response {
     let plain = serde_json::to_vec(value).expect("plain structs serialise");
     let packed = if accepts_gzip && plain.len() >= WORTH_IT { gzip(&plain) } else { None };

@@ -1,4 +1,4 @@
-//! HTTP: the route table, and what every handler shares.
+//! HTTP: the route table, and the state that all handlers share.
 //!
 //! ```text
 //!  socket ─► listener ─► guard (security, headers) ─► router ─┬─► /api/…  server_api …
@@ -53,43 +53,43 @@ use crate::security::{Deed, Policy};
 use crate::site::Site;
 use deeds::{Deeds, Table, no_second_cap};
 
-/// How long the end of the sessions may hold up the end of the server.
+/// How long ending the sessions may delay the shutdown.
 const STOP_DEADLINE: Duration = Duration::from_secs(2);
 
-/// What a server is made of.
+/// The parts of a server.
 pub struct Parts {
-    /// Owns the background work and knows when the end has begun.
+    /// Owns the background work and knows whether the shutdown has begun.
     pub lifecycle: Lifecycle,
-    /// Who may call.
+    /// Decides which requests are let through.
     pub policy: Policy,
-    /// What all live calls have in common.
+    /// Shared by all live calls.
     pub live: Arc<LiveShared>,
-    /// All sessions.
+    /// Starts and owns all sessions.
     pub sessions: Arc<SessionManager>,
-    /// The entry that is installed.
+    /// Holds the installed entry.
     pub entries: Arc<EntryStore>,
-    /// All tasks.
+    /// Starts and owns all tasks.
     pub tasks: Arc<TaskManager>,
-    /// All jobs.
+    /// Starts and owns all jobs.
     pub jobs: Arc<JobManager>,
     /// Prompts and agent runs in workspace folders.
     pub bridge: Arc<Bridge>,
-    /// From where entries may be installed by request; `None` if they may not.
+    /// The folder from which entries may be installed by request; `None` outside test mode.
     pub test_folder: Option<PathBuf>,
-    /// What `api/config` tells.
+    /// The folder that `api/config` reports.
     pub repo_root: PathBuf,
-    /// What people should know.
+    /// Notices that the pages show.
     pub notices: Notices,
-    /// The built browser half.
+    /// The built browser side.
     pub site: Site,
 }
 
-/// What handlers see. Cheap to clone.
+/// The state that handlers get. Cheap to clone.
 #[derive(Clone)]
 pub struct AppState(Arc<Parts>);
 
 impl AppState {
-    /// Puts the parts together.
+    /// Wraps the parts, so that handlers can share them.
     pub fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
     }
@@ -97,8 +97,8 @@ impl AppState {
     /// Ends all runs, jobs, tasks and sessions, but does not wait for an agent that hangs.
     pub async fn stop_work(&self) {
         let stop = async {
-            // In this order, or jobs would take the end of their tasks for failures, and tasks
-            // would replace the sessions that end.
+            // The order matters: otherwise jobs would report the end of their tasks as failures,
+            // and tasks would replace the sessions that end.
             self.bridge.stop_all().await;
             self.jobs.stop_all().await;
             self.tasks.stop_all().await;
@@ -126,8 +126,8 @@ impl FromRef<AppState> for LeptosOptions {
 
 /// The whole server: API, pages and files behind the guard. Cheap to clone.
 ///
-/// The guard stands outside the router, not in a layer of it: a layer would copy the matched route
-/// and box one more future for every request.
+/// The guard wraps the router instead of being one of its layers: a layer would copy the matched
+/// route and box one more future for every request.
 #[derive(Clone)]
 pub struct Portal {
     state: AppState,
@@ -136,32 +136,32 @@ pub struct Portal {
 }
 
 impl Portal {
-    /// Everything in its place.
+    /// Builds the router and its guard.
     pub fn new(state: AppState) -> Self {
         let (routes, deeds) = routes(state.clone());
         Self { state, routes, deeds: Arc::new(deeds) }
     }
 
-    /// True if callers must show a key.
+    /// True if callers must present a key.
     fn is_locked(&self) -> bool {
         self.state.policy.access.is_locked()
     }
 
-    /// Whether connections of other users of this machine are refused: nothing else tells them from
-    /// its owner.
+    /// Whether connections of other users of this machine are refused: without a key, nothing else
+    /// distinguishes them from its owner.
     pub(crate) fn is_for_one_user(&self) -> bool {
         !self.is_locked()
     }
 
-    /// Answers a request. Cancel safe: a dropped call is a client that hung up.
+    /// Answers a request. Cancel safe: dropping the call is what happens when a client hangs up.
     pub async fn answer(&self, request: Request) -> Response {
         guard::answer(self, request).await
     }
 }
 
-/// Reading endpoints take GET, acting ones GET and POST: existing scripts call them so, and the
-/// guard asks whoever acts by GET for a proof of intent. Paths are written in full, because a nested
-/// router would rewrite the address of every request.
+/// Reading endpoints take GET, acting ones GET and POST: existing scripts call them that way, and
+/// the guard demands a proof of intent for acting by GET. Paths are written in full, because a
+/// nested router would rewrite the URI of every request.
 fn routes(state: AppState) -> (Router, Deeds) {
     let mut table = Table::default();
     if state.test_folder.is_some() {
@@ -211,14 +211,13 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .route("/api/copilot/job/{id}/live", get(job_api::poll_job))
         .route("/api/copilot/job/{id}/live/{token}", get(job_api::poll_job_as))
         .route("/api/copilot/history", get(history_api::history))
-        // By POST only: there may be more ids than an address can hold, and browsers send no body
-        // with GET.
+        // POST only: there may be more ids than a URL can hold, and browsers send no body with GET.
         .post("/api/copilot/live/{token}", Deed::Read, live_batch::poll_many)
         .route("/api", any(error::unknown_api_endpoint))
         .route("/api/", any(error::unknown_api_endpoint))
         .route("/api/{*other}", any(error::unknown_api_endpoint))
         .route("/sessions", get(bridge_api::list_sessions))
-        // An absolute path is an id, too, and has slashes.
+        // An absolute path is also an id, and contains slashes.
         .route("/sessions/{*id}", get(bridge_api::show_session))
         .post("/message", Deed::Act, bridge_api::send_message)
         .route("/events", get(bridge_events::follow).head(error::method_not_allowed))

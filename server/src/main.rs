@@ -1,5 +1,5 @@
-//! Reads the settings, starts the server or does what else was asked for, and turns what became of
-//! it into an exit code.
+//! Reads the settings, starts the server or runs another subcommand, and turns the outcome into an
+//! exit code.
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -8,9 +8,9 @@ use std::process::ExitCode;
 use platform::supervisor;
 use server::{config, startup, telemetry, validate};
 
-/// An entry with problems.
+/// The validated entry has problems.
 const EXIT_INVALID: u8 = 1;
-/// A mistake of the operator's: wrong settings, a port in use.
+/// The operator made a mistake: wrong settings, a port in use.
 const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -53,7 +53,7 @@ fn run() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whoever reads it may have seen enough before the end.
+/// Prints text. The reader may close the pipe before the end.
 fn print(text: &str) -> std::io::Result<()> {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),

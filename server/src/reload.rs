@@ -1,8 +1,8 @@
 //! Settings that change while the server runs: rights are taken away at once, and never given.
 //!
-//! The configuration files are looked at once a second. A file with a mistake changes nothing; what
-//! is wrong is logged. What would widen rights waits for a restart, which is said: whoever could
-//! write the file may be an agent.
+//! The configuration files are checked once a second. A file with a mistake changes nothing; the
+//! mistake is logged. Changes that widen rights wait for a restart, which is announced: the author
+//! of the change may be an agent.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ use crate::notices::Notices;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Whose rights are narrowed.
+/// The parts whose rights are narrowed.
 pub struct Governed {
-    /// Runs of the bridge.
+    /// Narrows the rights of runs.
     pub bridge: Arc<Bridge>,
-    /// Sessions.
+    /// Narrows the rights of sessions.
     pub sessions: Arc<SessionManager>,
-    /// Jobs.
+    /// Narrows the rights of jobs.
     pub jobs: Arc<JobManager>,
-    /// What people are told.
+    /// Tells people that a restart is needed.
     pub notices: Notices,
 }
 
 impl Governed {
-    /// Takes away what the settings do not give any more. Reads files.
+    /// Takes away what the settings no longer grant. Reads files.
     fn narrow(&self, settings: &Settings) {
         let bridge = narrow_bridge(&self.bridge.settings(), &settings.bridge);
         let rights = SessionRights {
@@ -45,7 +45,8 @@ impl Governed {
     }
 }
 
-/// Besides rights, models and the prefix are taken over: they come from a file that gives rights.
+/// Besides narrowed rights, models and the prefix are taken over: they come from a file that grants
+/// rights.
 fn narrow_bridge(now: &BridgeSettings, wanted: &BridgeSettings) -> BridgeSettings {
     let mut narrowed = now.narrowed_by(wanted);
     for folder in &mut narrowed.workspaces {
@@ -56,7 +57,7 @@ fn narrow_bridge(now: &BridgeSettings, wanted: &BridgeSettings) -> BridgeSetting
     narrowed
 }
 
-/// Keeps to the files until the server ends.
+/// Follows the files until the server ends.
 pub fn watch(origin: Origin, governed: Governed, lifecycle: &Lifecycle) {
     let ending = lifecycle.token();
     let mut watched = Watched::new(origin);
@@ -91,7 +92,7 @@ pub fn watch(origin: Origin, governed: Governed, lifecycle: &Lifecycle) {
 const RESTART_NEEDED: &str = "The settings file has changed since the start. What takes rights away \
                               counts already; everything else needs a restart of the server.";
 
-/// Configuration files, and what they held.
+/// The configuration files, and their last known content.
 struct Watched {
     origin: Origin,
     held: Vec<Option<Vec<u8>>>,
@@ -103,8 +104,8 @@ impl Watched {
         Self { origin, held }
     }
 
-    /// The settings, if a file changed. They are small, so their contents are compared: times of
-    /// files are too coarse.
+    /// The settings, if a file has changed. The files are small, so their contents are compared:
+    /// modification times are too coarse.
     fn look(&mut self) -> Option<Result<Settings, ConfigError>> {
         let hold = contents(&self.origin);
         if hold == self.held {

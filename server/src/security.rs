@@ -1,18 +1,18 @@
-//! Who may talk to this server, and how. Agents run with the rights of the server's user, so a
-//! request must prove that it comes from our own pages, from a script, or from the person.
+//! Who may call this server, and how. Agents run with the rights of the server's user, so a request
+//! must prove that it comes from our own pages, from a script, or from a person.
 //!
 //! Checked on every path, GET included, before anything else sees the request:
 //!
 //! 1. [`target`]: the request target is well formed;
 //! 2. [`host`]: `Host` is one of our own names (a foreign one is DNS rebinding);
-//! 3. no header that any of this is judged by comes twice;
+//! 3. no header that these checks depend on appears twice;
 //! 4. [`origin`]: the request was not caused by another site;
-//! 5. [`access`]: it carries an access key, or the cookie of a login ([`logins`]), if there is a key;
-//!    those who try keys are slowed down ([`brake`]);
-//! 6. if it acts: the key allows it, somebody means it ([`intent`]), and a login shows its secret;
-//! 7. the body, if its length is declared, is within the cap.
+//! 5. [`access`]: it carries an access key, or the cookie of a login ([`logins`]), if there is a
+//!    key; clients that try keys are slowed down ([`brake`]);
+//! 6. if it acts: the key allows it, it is intended ([`intent`]), and a login presents its secret;
+//! 7. the body is within the limit, if its length is declared.
 //!
-//! All of it is plain functions over the request's head; `http::guard` carries it out.
+//! All checks are plain functions over the request's head; `http::guard` applies them.
 
 pub mod access;
 pub mod brake;
@@ -45,31 +45,31 @@ pub enum Refusal {
     /// Another site caused the request.
     #[error("requests from other sites are refused: {0}")]
     CrossSite(String),
-    /// A header that must be unambiguous comes more than once.
+    /// A header that must be unambiguous appears more than once.
     #[error("a header comes more than once: {0}")]
     DuplicateHeader(HeaderName),
-    /// It acts, and a browser may have sent it without anybody meaning it.
+    /// It acts, and a browser may have sent it without anyone intending it.
     #[error("this address acts: call it by POST, or send `Authorization: Bearer KEY`")]
     PostRequired,
-    /// It acts, and a person went there with a browser.
+    /// It acts, and a person navigated there with a browser.
     #[error("this address acts: the person is asked first")]
     MustBeAsked,
     /// No access key, or a wrong one.
     #[error("an access key is needed: open the login URL, or send `Authorization: Bearer KEY`")]
     Credentials,
-    /// A process that an agent started wants to do what only a person may.
+    /// A process started by an agent attempts what only a person may do.
     #[error("only a person may do this, not a process that an agent has started")]
     AgentProcess,
-    /// Wrong access keys, again and again.
+    /// Wrong access keys, again and again. Contains the remaining wait.
     #[error("too many wrong access keys: wait for {} s", .0.as_secs() + 1)]
     TooManyWrongKeys(Duration),
-    /// The key does not open this.
+    /// The role of the key does not allow this.
     #[error("this access key may not do that")]
     Role,
-    /// The cookie of a login alone does not act.
+    /// It acts, but presents only the cookie of a login and not its secret.
     #[error("acting needs the secret of the login in the header Portal-Login: log in again")]
     LoginSecret,
-    /// The body is larger than allowed.
+    /// The declared length exceeds this limit, in bytes.
     #[error("the request body is larger than the limit of {0} bytes")]
     BodyTooLarge(u64),
 }
@@ -77,49 +77,49 @@ pub enum Refusal {
 /// The rules of one server.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// The names under which the server is reached.
+    /// The host names under which the server is reached.
     pub own_names: OwnNames,
-    /// What callers must show, if anything, and who has shown it.
+    /// The keys that callers must present, if any, and the logins.
     pub access: Arc<Access>,
-    /// The largest body in bytes.
+    /// Limit of a request body, in bytes.
     pub max_body_bytes: u64,
 }
 
-/// What a path serves: it decides what other sites and strangers may do with it.
+/// Who a path is for, which decides what other sites and strangers may do with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// A page of the app: other sites may link to it.
     Page,
-    /// Styles, scripts and pictures of the app, and the login itself: hold no secret.
+    /// Styles, scripts and pictures of the app, and the login itself: contain no secrets.
     Open,
-    /// Everything else, the API first of all.
+    /// Everything else, above all the API.
     Api,
-    /// The part of it that asks whoever goes there with a browser.
+    /// The part of the API that asks a person who navigates there.
     Act,
 }
 
 /// What a request would do if it were let through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deed {
-    /// It changes nothing.
+    /// It changes nothing on the server.
     Read,
     /// It starts, stops or changes something.
     Act,
-    /// It answers an agent's question.
+    /// It answers an agent's permission request.
     Answer,
     /// It trusts an agent's extensions or changes its permissions.
     Govern,
 }
 
 impl Deed {
-    /// Whether it is a person's alone: no process that an agent has started may do it.
+    /// Whether only a person may do it, and no process that an agent has started.
     pub fn is_a_persons(self) -> bool {
         matches!(self, Self::Answer | Self::Govern)
     }
 }
 
-/// Headers by which requests are judged. Of two, we might look at one and somebody else, a proxy or
-/// a handler, at the other. `Host` has a check of its own.
+/// Headers that the checks depend on. If one appears twice, we might look at one value and a proxy
+/// or a handler at the other. `Host` has its own check.
 const ONCE: [HeaderName; 10] = [
     header::ORIGIN,
     header::REFERER,
@@ -134,7 +134,7 @@ const ONCE: [HeaderName; 10] = [
 ];
 
 impl Policy {
-    /// Judges a request by its head; tells who has sent it.
+    /// Judges a request by its head, and returns the caller.
     pub fn judge(&self, head: &Parts, audience: Audience, deed: Deed) -> Result<Caller, Refusal> {
         target::check(&head.uri)?;
         let host = self.own_names.check(&head.uri, &head.headers)?;
@@ -150,7 +150,7 @@ impl Policy {
         if let Caller::Login(id, _) = caller
             && (deed != Deed::Read || audience == Audience::Page)
         {
-            // Pages read on while nobody looks at them; this was a person.
+            // Pages keep reading while nobody looks at them; this request was made by a person.
             self.access.logins.touch(id);
         }
         if declared_length(&head.headers).is_some_and(|length| length > self.max_body_bytes) {
@@ -164,7 +164,8 @@ impl Policy {
         if let Some(caller) = self.access.recognise(&head.headers, from) {
             return Ok(caller);
         }
-        // The right key always opens: else one wrong script would lock out all behind a proxy.
+        // The right key always works: otherwise one wrong script would lock out everyone behind a
+        // proxy.
         let tried = head.headers.contains_key(header::AUTHORIZATION);
         match self.access.brake.wait(from).filter(|_| tried) {
             Some(wait) => Err(Refusal::TooManyWrongKeys(wait)),

@@ -1,4 +1,4 @@
-//! The built browser half: styles, scripts, WASM and static files.
+//! The built browser side: styles, scripts, WASM and static files.
 //!
 //! ```text
 //!  release           the files are inside the binary (feature `embed-site`)   ─┐
@@ -22,18 +22,18 @@ use embedded::Source;
 #[cfg(not(feature = "embed-site"))]
 use folder::Source;
 
-/// Where the scripts and styles lie in the site; every file below it belongs to the app itself.
+/// The folder of scripts and styles in the site; every file below it belongs to the app itself.
 pub const PACKAGE_PATH: &str = "/pkg/";
-/// Which file is the script, the app and the style. Not served.
+/// Names the files of the script, the app and the style. Not served.
 const MANIFEST: &str = "assets.json";
 
 /// Why there is no site to serve.
 #[derive(Debug, thiserror::Error)]
 pub enum SiteError {
-    /// `cargo leptos` handed over settings that make no sense.
+    /// The settings passed by `cargo leptos` are invalid.
     #[error("the settings from cargo-leptos can't be read: {0}")]
     Options(String),
-    /// The list of the site's files is missing or broken.
+    /// The manifest of the site is missing or broken.
     #[error("the built site is broken: {0}; build again with `cargo xtask build`")]
     Manifest(String),
 }
@@ -47,7 +47,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// The site that this binary carries, or the folder it was told of.
+    /// The site embedded in this binary, or the configured folder.
     pub fn find() -> Result<Self, SiteError> {
         let options = leptos::config::get_configuration(None)
             .map_err(|error| SiteError::Options(error.to_string()))?
@@ -56,12 +56,12 @@ impl Site {
         Ok(Self { source, assets, options })
     }
 
-    /// Where the page finds its scripts and styles.
+    /// The paths of the page's scripts and styles.
     pub fn assets(&self) -> &AssetPaths {
         &self.assets
     }
 
-    /// What Leptos wants to know of its surroundings.
+    /// The settings that Leptos needs.
     pub fn options(&self) -> &LeptosOptions {
         &self.options
     }

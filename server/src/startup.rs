@@ -1,4 +1,4 @@
-//! From settings to a running server, and to its orderly end.
+//! From settings to a running server, and to its shutdown.
 //!
 //! ```text
 //!  bind ─► announce ─► accept loop ─► (Ctrl-C | SIGTERM | SIGHUP | api/stop) ─► Lifecycle::shutdown ─► exit 0
@@ -36,41 +36,41 @@ use crate::security::access::Access;
 use crate::security::host::OwnNames;
 use crate::site::Site;
 
-/// How long an orderly end may take. What still runs then is cut off: the process must be gone
-/// within five seconds of being told.
+/// Deadline of the shutdown. What still runs then is cut off: the process must be gone within five
+/// seconds of being told.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(4);
-/// What systems usually allow if nobody asks for more.
+/// The default limit of systems.
 const USUAL_FILE_LIMIT: u64 = 256;
-/// What the shell expects of a process that Ctrl-C killed.
+/// The exit code that shells expect of a process killed by Ctrl-C.
 const EXIT_INTERRUPTED: i32 = 130;
 
 /// Why the server did not start. Displays as one line with the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// Another process listens there.
+    /// Another process listens on the port.
     #[error(
         "port {port} is in use: choose another with --port N, or stop what runs there \
          (another portal: http://localhost:{port}/api/stop)"
     )]
     PortInUse {
-        /// The port.
+        /// The port that is in use.
         port: u16,
     },
-    /// The address can't be listened on.
+    /// The address cannot be listened on.
     #[error("can't listen on {address}: {cause}; choose another with --host and --port")]
     Bind {
-        /// The address.
+        /// The address from the settings.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the operating system.
         cause: io::Error,
     },
     /// The site is missing or broken.
     #[error(transparent)]
     Site(#[from] crate::site::SiteError),
-    /// The entry can't be used.
+    /// The entry is invalid or cannot be read.
     #[error("the entry was not installed: {0}")]
     Entry(#[from] InstallError),
-    /// The system refused something that always works.
+    /// The operating system refused something that normally works.
     #[error(transparent)]
     System(#[from] io::Error),
 }
@@ -85,7 +85,7 @@ pub fn run(settings: &Settings, working_directory: &Path) -> Result<(), StartErr
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(serve(settings, working_directory));
-    // Whatever missed the deadline must not hold the process up.
+    // Work that missed the deadline must not delay the exit.
     runtime.shutdown_background();
     result
 }
@@ -163,19 +163,19 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     Ok(())
 }
 
-/// What is to be known about the settings, also to whoever has switched the log off.
+/// Prints notices about the settings, even if the log is switched off.
 fn tell_notices(settings: &Settings) -> Notices {
     let notices = Notices::default();
     for notice in &settings.notices {
-        // Nobody may be there to read it.
+        // Standard error may be closed.
         let _ = writeln!(io::stderr(), "copilot-portal: {notice}");
         notices.add(notice);
     }
     notices
 }
 
-/// Keeps what agents start from outliving this process, and from reading its memory and environment.
-/// Without it, the server still serves: some containers refuse such calls.
+/// Keeps processes started by agents from outliving this process, and from reading its memory and
+/// environment. On failure the server still serves: some containers refuse such calls.
 fn protect_process() {
     #[cfg(unix)]
     if let Err(error) = platform::supervisor::install() {
@@ -190,8 +190,8 @@ fn protect_process() {
     }
 }
 
-/// A file that would grow past the limit (`ulimit -f`) fails to be written; the signal that comes
-/// with it would end the process. Listened to, it does nothing.
+/// Writing a file beyond the limit (`ulimit -f`) fails and raises a signal that would end the
+/// process. Handling the signal makes it harmless.
 #[cfg_attr(not(unix), expect(clippy::unnecessary_wraps, reason = "there is no such signal"))]
 fn ignore_file_size_limit() -> io::Result<()> {
     #[cfg(unix)]
@@ -199,7 +199,7 @@ fn ignore_file_size_limit() -> io::Result<()> {
     Ok(())
 }
 
-/// The models there are, and the sessions with them.
+/// The available models, and the manager of sessions with them.
 fn start_sessions(
     settings: &Settings,
     repo_root: &Path,
@@ -228,8 +228,8 @@ fn start_sessions(
     for provider in &settings.providers {
         backends.push(Arc::new(OpenAi::new(provider.clone())));
     }
-    // Last: what the operator set up comes before what happens to be installed, and is not kept
-    // waiting for a process that must be started to be asked.
+    // Last: what the operator configured comes before what happens to be installed, and must not
+    // wait for a process that has to be started first.
     #[cfg(feature = "copilot")]
     if let Some(copilot) = &settings.copilot {
         backends.push(Arc::new(Copilot::new(copilot.clone())));
@@ -238,7 +238,7 @@ fn start_sessions(
     SessionManager::new(catalog, sessions, live, lifecycle.clone())
 }
 
-/// The operator's entry, else the sample. In test mode none: tests install their own.
+/// The operator's entry, or else the sample. None in test mode: tests install their own.
 async fn install_entry(
     settings: &Settings,
     sessions: &SessionManager,
@@ -252,8 +252,8 @@ async fn install_entry(
     Ok(entries)
 }
 
-/// Every waiting reader holds a file handle, and the usual limit is for programs with few. Returns
-/// how many there may be.
+/// Raises the limit of file handles: every waiting reader holds one, and the default is meant for
+/// programs with few. Returns the new limit.
 fn raise_file_limit() -> u64 {
     match rlimit::increase_nofile_limit(u64::MAX) {
         Ok(limit) => {
@@ -267,7 +267,7 @@ fn raise_file_limit() -> u64 {
     }
 }
 
-/// The two lines that scripts wait for, and the login URL where a key was made up.
+/// Prints the two lines that scripts wait for, and the login URL if a key was generated.
 fn announce(settings: &Settings, port: u16) -> io::Result<()> {
     let base = format!("http://localhost:{port}");
     let mut out = io::stdout().lock();
@@ -281,10 +281,10 @@ fn announce(settings: &Settings, port: u16) -> io::Result<()> {
     out.flush()
 }
 
-/// Ctrl-C, SIGTERM and SIGHUP begin the shutdown; a second Ctrl-C ends at once.
+/// Ctrl-C, SIGTERM and SIGHUP begin the shutdown; a second Ctrl-C exits at once.
 ///
-/// All are listened to when this returns. Whoever reads the start-up lines may send one at once,
-/// and until then a signal ends the process without any order.
+/// All are handled once this returns. A reader of the start-up lines may send one right away, and
+/// an unhandled signal would kill the process.
 fn watch_signals(lifecycle: &Lifecycle) -> io::Result<()> {
     let lifecycle = lifecycle.clone();
     #[cfg(unix)]
@@ -322,12 +322,12 @@ fn watch_signals(lifecycle: &Lifecycle) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether this process was started by `nohup`, to outlive its terminal. Linux tells.
+/// Whether this process was started by `nohup`, to outlive its terminal. Known on Linux only.
 #[cfg(unix)]
 fn is_hang_up_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // The first signal is the first bit.
+    // Signal 1 is the lowest bit.
     ignored.is_some_and(|mask| mask & 1 != 0)
 }

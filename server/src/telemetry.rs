@@ -1,12 +1,13 @@
-//! Logs: structured lines on standard error, chosen by `RUST_LOG`. Standard output belongs to the
-//! start-up lines, which scripts read.
+//! Logs: structured lines on standard error, filtered by `RUST_LOG`. Standard output is reserved
+//! for the start-up lines, which scripts read.
 //!
 //! ```text
 //!  whoever logs ─► queue of lines ─► one thread ─► standard error
 //!                     └─ full: the line is dropped and counted
 //! ```
 //!
-//! Standard error may be a pipe that nobody reads. Only the thread waits for it, never the server.
+//! Standard error may be a pipe that nobody reads. Only this thread ever blocks on it, never the
+//! server.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -19,15 +20,14 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::config::{ConfigError, LogFormat};
 
-/// What is written unless `RUST_LOG` says otherwise. Nothing at this level holds a prompt or a
-/// secret.
+/// The filter unless `RUST_LOG` sets one. Nothing at this level contains a prompt or a secret.
 const DEFAULT_FILTER: &str = "info";
-/// How many lines wait to be written.
+/// Capacity of the queue, in lines.
 const WAITING_LINES: usize = 1024;
-/// How long the last lines may hold up the end of the process.
+/// How long the last lines may delay the exit of the process.
 const LAST_LINES: Duration = Duration::from_millis(500);
 
-/// Starts logging. Call it once, before anything that logs, and keep what it returns until the end.
+/// Starts logging. Call it once, before anything that logs, and keep the result until the end.
 pub fn start(format: LogFormat) -> Result<Logs, ConfigError> {
     let wanted = std::env::var("RUST_LOG").unwrap_or_default();
     let filter = if wanted.is_empty() { DEFAULT_FILTER } else { &wanted };
@@ -48,12 +48,12 @@ pub fn start(format: LogFormat) -> Result<Logs, ConfigError> {
         LogFormat::Text => lines.init(),
         LogFormat::Json => lines.json().init(),
     }
-    // The usual hook writes to standard error itself, and would wait for it.
+    // The default hook writes to standard error itself, and could block on it.
     std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
     Ok(Logs { queue })
 }
 
-/// The end of the logs: dropped, it waits for the last lines for a moment.
+/// Guards the end of the logs: dropping it waits a moment for the last lines.
 pub struct Logs {
     queue: SyncSender<Message>,
 }
@@ -61,20 +61,20 @@ pub struct Logs {
 impl Drop for Logs {
     fn drop(&mut self) {
         let (written, wait) = sync_channel(1);
-        // No room: nobody reads them, so nobody waits.
+        // If the queue is full, nobody reads the lines, so there is no point in waiting.
         if self.queue.try_send(Message::Flush(written)).is_ok() {
             let _ = wait.recv_timeout(LAST_LINES);
         }
     }
 }
 
-/// What the thread gets.
+/// A message to the thread.
 enum Message {
     Line(Vec<u8>),
     Flush(SyncSender<()>),
 }
 
-/// Where lines are put.
+/// Writes into the queue.
 #[derive(Clone)]
 struct Lines {
     queue: SyncSender<Message>,
@@ -82,7 +82,7 @@ struct Lines {
 }
 
 impl Write for Lines {
-    /// A whole line: that is how they come.
+    /// Receives one whole line per call.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.queue.try_send(Message::Line(line.to_vec())).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -103,20 +103,20 @@ impl<'a> MakeWriter<'a> for Lines {
     }
 }
 
-/// Writes lines for as long as there are some, and says how many were lost once there is room.
+/// Writes lines as they arrive, and reports how many were lost once there is room.
 fn write_lines<W: Write>(waiting: &Receiver<Message>, lost: &AtomicU64, output: impl Fn() -> W) {
     while let Ok(message) = waiting.recv() {
         let mut next = Some(message);
         for _ in 0..WAITING_LINES {
             match next {
-                // Nobody can be told that nobody can be told.
+                // If this fails, there is nowhere to report it.
                 Some(Message::Line(line)) => drop(output().write_all(&line)),
                 Some(Message::Flush(written)) => drop(written.send(())),
                 None => break,
             }
             next = waiting.try_recv().ok();
         }
-        // At most one line is left in hand after so many.
+        // The loop may leave one line that was already received.
         if let Some(Message::Line(line)) = next {
             drop(output().write_all(&line));
         }

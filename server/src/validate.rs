@@ -1,10 +1,10 @@
-//! `copilot-portal validate`: what an entry's author wants to know before installing it.
+//! `copilot-portal validate`: checks an entry before it is installed.
 
 use std::path::Path;
 
 use wire::entry::{Entry, Problems};
 
-/// Checks the entry in a file. Both answers are lines to print; the second one says what is wrong.
+/// Checks the entry in a file. Both results are lines to print; the error lists the problems.
 pub fn validate(file: &Path) -> Result<String, String> {
     let name = file.display();
     let text = std::fs::read_to_string(file)

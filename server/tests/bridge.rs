@@ -1,4 +1,4 @@
-//! The bridge of the real program: events at its end, histories after a restart, settings that
+//! The bridge in the real program: events at its end, histories after a restart, settings that
 //! change.
 
 mod common;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use common::{Running, portal};
 
-/// A test that hangs fails.
+/// Makes a test that hangs fail.
 const SAFETY: Duration = Duration::from_secs(30);
 
 fn start(folder: &Path, arguments: &[&str]) -> Running {
@@ -19,7 +19,7 @@ fn start(folder: &Path, arguments: &[&str]) -> Running {
     Running::start(portal(&arguments).current_dir(folder))
 }
 
-/// A connection to the events, past its head and the greeting.
+/// A connection to the events, after its head and the greeting.
 fn events(server: &Running) -> BufReader<TcpStream> {
     let stream = server.send("GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n");
     stream.set_read_timeout(Some(SAFETY)).expect("a time-out");
@@ -110,7 +110,7 @@ fn rights_are_taken_away_when_the_file_changes_and_never_given() {
     wait_for(&server, &|list| has(list, "one") && has(list, "two"));
     write(&of(&["two", "three"]));
     wait_for(&server, &|list| !has(list, "one") && has(list, "two") && !has(list, "three"));
-    // A mistake changes nothing, and the next version counts again.
+    // A mistake changes nothing, and the next version is used again.
     write(&of(&["four"]));
     write(&format!("{}[agent]\nenabled = false\n", of(&["one", "two"])));
     let begin = Instant::now();
@@ -120,7 +120,7 @@ fn rights_are_taken_away_when_the_file_changes_and_never_given() {
             break answer;
         }
         assert!(begin.elapsed() < SAFETY, "{answer}");
-        // Only so many messages are taken in a minute.
+        // The rate of messages is limited.
         std::thread::sleep(Duration::from_millis(50));
     };
     assert!(answer.contains("AgentDisabled"), "{answer}");

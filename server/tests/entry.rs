@@ -1,4 +1,5 @@
-//! What the real program says about entries: `validate`, `schema`, `sample`, and the published schema.
+//! The real program's commands about entries: `validate`, `schema`, `sample`, and the published
+//! schema.
 
 #[expect(dead_code, reason = "other tests need more of it")]
 mod common;
@@ -7,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use common::{Running, portal};
 
-/// Exit code and standard output; nothing may be said elsewhere.
+/// Returns the exit code and standard output; standard error must stay empty.
 fn run(arguments: &[&str]) -> (Option<i32>, String) {
     let output = portal(arguments).output().expect("runs");
     assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
     (output.status.code(), String::from_utf8(output.stdout).expect("text"))
 }
 
-/// A file for one test.
+/// Creates a file for one test.
 fn file(name: &str, content: impl AsRef<[u8]>) -> String {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, content).expect("a file");

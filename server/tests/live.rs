@@ -1,4 +1,4 @@
-//! Live calls over real connections: what the socket alone can show. All else is tested through
+//! Live calls over real connections: what only a socket can show. Everything else is tested through
 //! the router.
 
 mod common;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use common::{Running, portal};
 use serde_json::{Value, json};
 
-/// Far below the five seconds after which a pending call ends by itself.
+/// Far below the five seconds after which a pending call ends on its own.
 const SOON: Duration = Duration::from_secs(3);
 
 /// More than the buffers between two processes hold.
@@ -57,7 +57,7 @@ impl<'a> Session<'a> {
         ))
     }
 
-    /// A live call that is known to be pending, of a reader for whom there is nothing.
+    /// A live call that is known to be pending, for a reader with nothing to read.
     ///
     /// Of two calls one is refused, whichever came first; then the other one is pending.
     fn pending_poll(&self, token: &str) -> TcpStream {
@@ -111,7 +111,7 @@ fn a_client_that_hangs_up_frees_its_token_and_loses_nothing() {
     let begun = Instant::now();
     drop(call);
     session.query("say hello");
-    // The news of the hang-up may take another way than the next call.
+    // The next call may arrive before the hang-up is noticed.
     let mut reply = session.poll("token");
     while reply == json!({"error": "ParallelCallNotSupported"}) {
         assert!(begun.elapsed() < SOON, "the place is still taken");

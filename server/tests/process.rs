@@ -1,4 +1,5 @@
-//! The real program as a process: start-up lines, exit codes, orderly ends, odd bytes on the wire.
+//! The real program as a process: start-up lines, exit codes, clean shutdowns, odd bytes on the
+//! wire.
 
 mod common;
 
@@ -16,7 +17,7 @@ fn signal(server: &Running, name: &str) {
     assert!(status.success());
 }
 
-/// A call that stays pending: its body never comes.
+/// A call that stays pending: its body is never sent.
 #[cfg(unix)]
 const CALL_WITHOUT_ITS_BODY: &str = "POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\
      Content-Type: application/x-www-form-urlencoded\r\n\r\n";
@@ -43,7 +44,7 @@ fn sigterm_and_ctrl_c_end_the_process_with_0() {
 #[test]
 fn pending_calls_do_not_hold_up_the_end() {
     let server = Running::start(&mut portal(&["--port", "0"]));
-    // A call whose body never comes, an unfinished head, and an idle connection.
+    // A call without its body, an incomplete head, and an idle connection.
     let pending = server.send(CALL_WITHOUT_ITS_BODY);
     let unfinished = server.send("GET /api/test HTTP/1.1\r\nHost: lo");
     let mut idle = server.send("GET /api/test HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -61,10 +62,11 @@ fn pending_calls_do_not_hold_up_the_end() {
 fn a_second_ctrl_c_ends_at_once() {
     let server = Running::start(&mut portal(&["--port", "0"]));
     let pending = server.send(CALL_WITHOUT_ITS_BODY);
-    // An answer on another connection tells that the pending call has been taken, too.
+    // A response on another connection shows that the pending call was accepted, too.
     assert!(server.get("/api/test").starts_with("HTTP/1.1 200"));
     signal(&server, "-INT");
-    // The listener closes when the shutdown has begun; only then is the next one the second.
+    // The listener closes when the shutdown has begun; only then does the next Ctrl-C count as the
+    // second.
     while TcpStream::connect((Ipv4Addr::LOCALHOST, server.port)).is_ok() {
         std::thread::yield_now();
     }
@@ -138,7 +140,7 @@ fn the_environment_counts_below_the_command_line() {
     let text = String::from_utf8(output.stderr).expect("text");
     assert!(text.contains(&format!("port {port} is in use")), "{text}");
 
-    // The command line's port is free, so this one would start: a wrong host ends it first.
+    // The port is free, so the program would start: the wrong host ends it first.
     let arguments = ["--port", "0", "--host", "192.0.2.1"];
     let output = portal(&arguments).env("COPILOT_PORTAL_PORT", &port).output().expect("runs");
     let text = String::from_utf8(output.stderr).expect("text");

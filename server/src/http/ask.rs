@@ -1,5 +1,5 @@
-//! The page that asks a person whose browser went to an acting path: by a link, by the address bar.
-//! The form posts to the same path, and that is the proof that the person meant it.
+//! The page that asks for confirmation when a browser navigates to an acting path, by a link or the
+//! address bar. The form posts to the same path, which proves that the person meant it.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -8,8 +8,8 @@ use super::{AppState, login};
 
 /// A plain form. The status says whether the request itself was in order.
 ///
-/// Without an access key it has no script. With one, a script posts in the form's place: only it can
-/// show the secret of the login.
+/// Without an access key it has no script. With one, a script posts in place of the form, because
+/// only a script can present the secret of the login.
 pub(super) fn page(state: &AppState, path: &str, status: StatusCode) -> Response {
     let (question, button) = match path {
         "/api/stop" => ("Stop the server?", "Stop Server"),
@@ -34,7 +34,7 @@ pub(super) fn page(state: &AppState, path: &str, status: StatusCode) -> Response
     login::page(state, status, question, &body, script)
 }
 
-/// Text that can stand in HTML, also in an attribute.
+/// Escapes text for HTML, including attributes.
 pub(super) fn escape(text: &str) -> String {
     let mut html = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,5 @@
-//! The bridge: its requests are JSON, and its answers have the status that their clients expect.
+//! The API of the bridge: requests are JSON, and answers have the status codes that its clients
+//! expect.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -12,12 +13,12 @@ use super::text::Text;
 use super::{AppState, error};
 use crate::encoding;
 
-/// `GET /sessions`
+/// `GET /sessions`: lists all projects.
 pub(super) async fn list_sessions(State(state): State<AppState>) -> Json<Vec<SessionSummary>> {
     Json(state.bridge.sessions())
 }
 
-/// `GET /sessions/{id}`
+/// `GET /sessions/{id}`: the history of a project.
 pub(super) async fn show_session(
     State(state): State<AppState>,
     Path(id): Path<String>,
@@ -26,7 +27,7 @@ pub(super) async fn show_session(
     let gzip = encoding::accepts(&headers, "gzip");
     let bridge = state.bridge.clone();
     let answer = tokio::task::spawn_blocking(move || {
-        // A path that was not encoded has lost its first slash.
+        // A path that was not percent-encoded has lost its first slash.
         let history = match bridge.history(&id) {
             Err(BridgeError::SessionNotFound(_)) => bridge.history(&format!("/{id}")),
             found => found,
@@ -42,7 +43,7 @@ pub(super) async fn show_session(
     })
 }
 
-/// `POST /message`
+/// `POST /message`: starts a run.
 pub(super) async fn send_message(State(state): State<AppState>, Text(body): Text) -> Response {
     let request = match read(&body) {
         Ok(request) => request,
@@ -54,7 +55,7 @@ pub(super) async fn send_message(State(state): State<AppState>, Text(body): Text
     }
 }
 
-/// `POST /approval`
+/// `POST /approval`: answers a permission request.
 pub(super) async fn decide(State(state): State<AppState>, Text(body): Text) -> Response {
     match read::<ApprovalAnswer>(&body) {
         Ok(answer) => acknowledge(state.bridge.decide(&answer.approval_id, answer.approved)),
@@ -62,7 +63,7 @@ pub(super) async fn decide(State(state): State<AppState>, Text(body): Text) -> R
     }
 }
 
-/// `POST /cancel`
+/// `POST /cancel`: cancels a run.
 pub(super) async fn cancel(State(state): State<AppState>, Text(body): Text) -> Response {
     match read::<CancelRequest>(&body) {
         Ok(request) => acknowledge(state.bridge.cancel(&request.id)),
@@ -70,7 +71,7 @@ pub(super) async fn cancel(State(state): State<AppState>, Text(body): Text) -> R
     }
 }
 
-/// `POST /clear`
+/// `POST /clear`: clears the history of a project.
 pub(super) async fn clear(State(state): State<AppState>, Text(body): Text) -> Response {
     match read::<ClearRequest>(&body) {
         Ok(request) => acknowledge(state.bridge.clear(&request.session_id).await),
@@ -78,12 +79,12 @@ pub(super) async fn clear(State(state): State<AppState>, Text(body): Text) -> Re
     }
 }
 
-/// The body as JSON, whatever its declared type: scripts seldom declare it.
+/// Parses the body as JSON, whatever its declared type: scripts seldom declare it.
 fn read<T: DeserializeOwned>(body: &str) -> Result<T, Unreadable> {
     serde_json::from_str(body).map_err(Unreadable)
 }
 
-/// Not the JSON that was expected.
+/// The body is not the expected JSON.
 struct Unreadable(serde_json::Error);
 
 impl Unreadable {

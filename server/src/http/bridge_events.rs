@@ -1,4 +1,4 @@
-//! `GET /events`: what happens at the bridge, as server-sent events.
+//! `GET /events`: the bridge's events, as server-sent events.
 
 use std::convert::Infallible;
 use std::fmt::Write;
@@ -16,9 +16,9 @@ use wire::bridge::{Event, Missed};
 use super::{AppState, error};
 use crate::security::access::Caller;
 
-/// Proxies close what is silent for a minute.
+/// Interval of keep-alive comments. Proxies close connections that are silent for a minute.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
-/// When a browser tries again after a lost connection, in ms.
+/// When a browser reconnects after a lost connection, in ms.
 const RETRY: u32 = 1_000;
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
@@ -26,20 +26,20 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Wanted {
-    /// Of which session; of all if left out.
+    /// Only events of this project; of all projects if left out.
     session: Option<String>,
-    /// As the header of that name, for a page that can't set one.
+    /// The same as the header of that name, for pages that cannot set headers.
     last_event_id: Option<String>,
 }
 
-/// `GET /events`
+/// `GET /events`: an endless stream of events.
 pub(super) async fn follow(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
     Query(wanted): Query<Wanted>,
     headers: HeaderMap,
 ) -> Response {
-    // A browser that reconnects sends the header, which is newer than its address.
+    // A browser that reconnects sends the header, which is newer than its URL.
     let header = headers.get(&LAST_EVENT_ID).map(|id| id.to_str().unwrap_or_default());
     let start = match header.or(wanted.last_event_id.as_deref()) {
         None => Start::Now,
@@ -56,19 +56,19 @@ pub(super) async fn follow(
     )));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    // Proxies must not collect it.
+    // Proxies must not buffer the stream.
     headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
     response
 }
 
-/// Who reads, and so for how long they may.
+/// The client, whose login limits how long it may read.
 struct Reader {
     state: AppState,
     caller: Caller,
 }
 
 impl Reader {
-    /// Returns when the login has ended by which the stream was opened.
+    /// Returns when the login that opened the stream has ended.
     async fn logged_out(&self) {
         match self.caller {
             Caller::Login(id, _) => self.state.policy.access.logins.ended(id).cancelled().await,
@@ -77,7 +77,7 @@ impl Reader {
     }
 }
 
-/// A client, and what it was told of its position.
+/// A subscription, and the position that the client knows.
 struct Sent {
     subscription: Subscription,
     id: Option<u64>,
@@ -85,7 +85,7 @@ struct Sent {
 }
 
 impl Sent {
-    /// The next piece of the answer. The one after it is made when the client has taken this one.
+    /// The next piece of the answer. The following one is made when the client has taken this one.
     async fn next(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         let mut text = String::new();
         if self.id.is_none() {
@@ -95,7 +95,8 @@ impl Sent {
             let next = tokio::time::timeout(KEEP_ALIVE, self.subscription.next());
             let next = tokio::select! {
                 biased;
-                // Asked anew each time, because a login that has merely expired is only then found.
+                // Created anew each time, because an expired login is only noticed on the next
+                // look.
                 () = self.reader.logged_out() => return None,
                 next = next => next,
             };
@@ -111,7 +112,7 @@ impl Sent {
         Some((Ok(text.into()), self))
     }
 
-    /// An id without data: the client sends it when it comes again, and gets nothing twice.
+    /// Sends an id without data: the client reports it when it reconnects, and gets nothing twice.
     fn write_position(&mut self, text: &mut String) {
         let id = self.subscription.read_up_to();
         if self.id.replace(id) != Some(id) {
@@ -133,7 +134,7 @@ impl Sent {
     }
 }
 
-/// The data is JSON and has no line breaks.
+/// Appends one event. The data is JSON without line breaks.
 fn write_event(text: &mut String, id: u64, name: &str, data: &str) {
     let _ = write!(text, "id: {id}\nevent: {name}\ndata: {data}\n\n");
 }

@@ -1,5 +1,5 @@
-//! Which routes act. The guard has to know before the router sees a request: what acts needs a proof
-//! of intent, and not every caller may do it.
+//! Which routes act. The guard has to know this before the router sees a request: acting needs a
+//! proof of intent, and not every caller may do it.
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -9,7 +9,7 @@ use axum::routing::{MethodRouter, get, post};
 use super::{AppState, error};
 use crate::security::Deed;
 
-/// The route table while it is built. A route that is added by [`route`](Self::route) only reads.
+/// The route table while it is being built. Routes added by [`route`](Self::route) only read.
 #[derive(Default)]
 pub(super) struct Table {
     pub(super) router: Router<AppState>,
@@ -17,7 +17,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// An endpoint that only reads.
+    /// Adds an endpoint that only reads.
     pub(super) fn route(mut self, path: &str, methods: MethodRouter<AppState>) -> Self {
         self.deeds.add(path, Route { deed: Deed::Read, by_get: true });
         self.with(path, methods)
@@ -28,7 +28,7 @@ impl Table {
         self
     }
 
-    /// An acting endpoint: GET and POST.
+    /// Adds an acting endpoint, for GET and POST.
     pub(super) fn act<H, T>(self, path: &str, handler: H) -> Self
     where
         H: Handler<T, AppState> + Clone,
@@ -37,7 +37,7 @@ impl Table {
         self.get_and_post(path, Deed::Act, handler)
     }
 
-    /// The same for what answers an agent.
+    /// Adds an endpoint that answers an agent's question, for GET and POST.
     pub(super) fn answer<H, T>(self, path: &str, handler: H) -> Self
     where
         H: Handler<T, AppState> + Clone,
@@ -46,7 +46,7 @@ impl Table {
         self.get_and_post(path, Deed::Answer, handler)
     }
 
-    /// The same for what trusts an agent or changes its permissions.
+    /// Adds an endpoint that trusts an agent or changes its permissions, for GET and POST.
     pub(super) fn govern<H, T>(self, path: &str, handler: H) -> Self
     where
         H: Handler<T, AppState> + Clone,
@@ -55,7 +55,7 @@ impl Table {
         self.get_and_post(path, Deed::Govern, handler)
     }
 
-    /// An endpoint that takes POST only.
+    /// Adds an endpoint for POST only.
     pub(super) fn post<H, T>(mut self, path: &str, deed: Deed, handler: H) -> Self
     where
         H: Handler<T, AppState> + Clone,
@@ -71,26 +71,27 @@ impl Table {
         T: 'static,
     {
         self.deeds.add(path, Route { deed, by_get: true });
-        // By itself, GET would answer HEAD by acting.
+        // Otherwise HEAD would call the GET handler and act.
         let methods = get(handler.clone()).post(handler).head(error::method_not_allowed);
         self.with(path, methods.layer(no_second_cap()))
     }
 }
 
-/// The guard caps every body; a second, smaller cap would only confuse. Only around what takes a
-/// body: each layer around the whole router costs every request some allocations.
+/// Disables axum's limit: the guard limits every body, and a second, smaller limit would only
+/// confuse. Used only for routes with a body, because a layer around the whole router costs every
+/// request some allocations.
 pub(super) fn no_second_cap() -> DefaultBodyLimit {
     DefaultBodyLimit::disable()
 }
 
-/// What a route does, and whether GET does it, too.
+/// What a route does, and whether it does so by GET.
 #[derive(Clone, Copy)]
 struct Route {
     deed: Deed,
     by_get: bool,
 }
 
-/// What each path does. Matches paths as the router does.
+/// What each path does. Matches paths in the same way as the router.
 #[derive(Default)]
 pub(super) struct Deeds(matchit::Router<Route>);
 
@@ -99,12 +100,12 @@ impl Deeds {
         self.0.insert(path, route).expect("the router takes the same paths");
     }
 
-    /// What a request to this path does, and whether a person who goes there is asked.
+    /// What a request to this path does, and whether a person who navigates there is asked.
     pub(super) fn of(&self, path: &str, is_get: bool) -> (Deed, bool) {
         match self.0.at(path) {
             Ok(found) if found.value.by_get => (found.value.deed, found.value.deed != Deed::Read),
             Ok(found) if !is_get => (found.value.deed, false),
-            // Not there, or not by this method.
+            // No such path, or not with this method.
             Ok(_) | Err(_) => (Deed::Read, false),
         }
     }

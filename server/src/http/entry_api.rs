@@ -1,4 +1,4 @@
-//! The entry that is installed, as handlers need it; and the endpoint that installs one for tests.
+//! The installed entry as an extractor, and the endpoint that installs one for tests.
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use wire::server::{InstallReply, InstallResult};
 use super::text::Text;
 use super::{AppState, error};
 
-/// The installed entry. Without one the request goes no further; only lists and starts need it.
+/// The installed entry. Requests that need one are refused without it; only lists and starts do.
 pub(super) struct Installed(pub(super) Arc<Entry>);
 
 impl FromRequestParts<AppState> for Installed {
@@ -27,7 +27,7 @@ impl FromRequestParts<AppState> for Installed {
     }
 }
 
-/// `copilot/test/installJobsEntry`, the file's path in the body. In test mode only.
+/// `copilot/test/installJobsEntry`: installs the file whose path is in the body. In test mode only.
 pub(super) async fn install_jobs_entry(
     State(state): State<AppState>,
     Text(file): Text,

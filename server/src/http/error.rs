@@ -1,4 +1,4 @@
-//! The only place with status codes for what went wrong.
+//! Status codes of all errors. No other module has any.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use wire::{ErrorName, ErrorReply, MESSAGE_HEADER};
 
 use crate::security::Refusal;
 
-/// Whether the length was declared or not, it is one error to the caller.
+/// The same error whether or not the length was declared.
 const BODY_TOO_LARGE: &str = "BodyTooLarge";
 
-/// A path below `/api` that is no endpoint.
+/// A path below `/api` that is not an endpoint.
 pub(super) async fn unknown_api_endpoint() -> Response {
     let reply = RefusalReply { error: "Unknown API endpoint".into(), message: None };
     (StatusCode::NOT_FOUND, Json(reply)).into_response()
 }
 
-/// An endpoint, but not with this method.
+/// The endpoint exists, but not with this method.
 pub(super) async fn method_not_allowed() -> Response {
     reply(
         StatusCode::METHOD_NOT_ALLOWED,
@@ -31,12 +31,12 @@ pub(super) async fn method_not_allowed() -> Response {
     )
 }
 
-/// Not an API path, not a page, not a file, or not with this method.
+/// Not an API path, a page or a file, or not with this method.
 pub(super) fn not_found() -> Response {
     reply(StatusCode::NOT_FOUND, "NotFound", "there is nothing at this address")
 }
 
-/// A query or body that can't be read as what it should be.
+/// A query or body that cannot be parsed.
 pub(super) fn unreadable(status: StatusCode, message: &str) -> Response {
     match status {
         StatusCode::PAYLOAD_TOO_LARGE => reply(status, BODY_TOO_LARGE, message),
@@ -44,13 +44,13 @@ pub(super) fn unreadable(status: StatusCode, message: &str) -> Response {
     }
 }
 
-/// A prompt that is longer than prompts may be, in a body that is not too large.
+/// A prompt above its own limit, in a body within the general limit.
 pub(super) fn prompt_too_large(limit: usize) -> Response {
     let message = format!("the prompt is larger than the limit of {limit} bytes");
     reply(StatusCode::PAYLOAD_TOO_LARGE, "PromptTooLarge", &message)
 }
 
-/// A body that did not arrive in time. The rest of it is not waited for.
+/// A body that did not arrive in time. The rest of it is not read.
 pub(super) fn body_too_slow() -> Response {
     let message = "the request body did not arrive in time";
     let mut response = reply(StatusCode::REQUEST_TIMEOUT, "BodyTooSlow", message);
@@ -58,8 +58,8 @@ pub(super) fn body_too_slow() -> Response {
     response
 }
 
-/// The domain said no: an answer like any other, with status 200. The body is the name alone, as
-/// clients compare all of it; details go into a header.
+/// A domain error: an ordinary answer with status 200. The body is only the name, because clients
+/// compare all of it; details go into a header.
 ///
 /// Except that a store which fails is nobody's mistake but the server's.
 pub(super) fn said_no(error: ErrorName, details: Option<&str>) -> Response {
@@ -79,10 +79,10 @@ pub(super) fn unavailable(error: &StoreError) -> Response {
     said_no(ErrorName::StoreUnavailable, Some(&error.to_string()))
 }
 
-/// More of a text than this is not worth a header; clients limit all of them together.
+/// Clients limit the size of all headers together, so longer texts are truncated.
 const MAX_MESSAGE_BYTES: usize = 1000;
 
-/// A text as the value of a header: printable ASCII, whatever else percent-encoded.
+/// A text as the value of a header: printable ASCII, everything else percent-encoded.
 fn message_value(text: &str) -> Option<HeaderValue> {
     let mut value = String::new();
     for character in text.chars() {
@@ -92,12 +92,12 @@ fn message_value(text: &str) -> Option<HeaderValue> {
             ' '..='~' => value.push(character),
             _ => {
                 for byte in character.encode_utf8(&mut [0; 4]).bytes() {
-                    // Writing into a string can't fail.
+                    // Writing to a string cannot fail.
                     let _ = write!(value, "%{byte:02X}");
                 }
             }
         }
-        // Whole characters only, or nobody could decode the last one.
+        // Truncated at a whole character, or nobody could decode the last one.
         if value.len() > MAX_MESSAGE_BYTES {
             value.truncate(before);
             break;
@@ -106,12 +106,12 @@ fn message_value(text: &str) -> Option<HeaderValue> {
     HeaderValue::from_str(value.trim()).ok().filter(|value| !value.is_empty())
 }
 
-/// Our own mistake; the log has more.
+/// A bug in the server; the log has the details.
 pub(super) fn crashed() -> Response {
     reply(StatusCode::INTERNAL_SERVER_ERROR, "InternalError", "the server made a mistake")
 }
 
-/// The bridge said no. Its clients go by the status.
+/// An error of the bridge, whose clients expect status codes.
 pub(super) fn bridge_refused(error: &BridgeError) -> Response {
     let (status, name) = match error {
         BridgeError::TextMissing => (StatusCode::BAD_REQUEST, "TextMissing"),
@@ -135,7 +135,7 @@ pub(super) fn bridge_refused(error: &BridgeError) -> Response {
     response
 }
 
-/// A message that can't be taken as it is: whatever it names wrongly, the message is at fault.
+/// A message that cannot be accepted: whatever it names wrongly, the message is at fault.
 pub(super) fn message_refused(error: &BridgeError) -> Response {
     let mut response = bridge_refused(error);
     if response.status() == StatusCode::NOT_FOUND {
@@ -144,7 +144,7 @@ pub(super) fn message_refused(error: &BridgeError) -> Response {
     response
 }
 
-/// Somebody tries keys.
+/// Too many wrong keys from one address.
 pub(super) fn too_many_wrong_keys(wait: Duration) -> Response {
     let message = Refusal::TooManyWrongKeys(wait).to_string();
     let mut response = reply(StatusCode::TOO_MANY_REQUESTS, "TooManyWrongKeys", &message);
@@ -152,17 +152,17 @@ pub(super) fn too_many_wrong_keys(wait: Duration) -> Response {
     response
 }
 
-/// There is no login, or its secret was told before.
+/// There is no login, or its secret has already been returned.
 pub(super) fn no_secret() -> Response {
     reply(StatusCode::FORBIDDEN, "LoginSecretTold", "the secret of a login is told once")
 }
 
-/// The caller's key does not open this.
+/// The role of the caller's key does not allow this.
 pub(super) fn role_not_allowed() -> Response {
     refused(&Refusal::Role)
 }
 
-/// The guard refused the request.
+/// A refusal by the guard.
 pub(super) fn refused(refusal: &Refusal) -> Response {
     let (status, name) = match refusal {
         Refusal::Target(_) => (StatusCode::BAD_REQUEST, "BadRequestTarget"),
@@ -185,7 +185,7 @@ pub(super) fn refused(refusal: &Refusal) -> Response {
     response
 }
 
-/// What a connection of another user of this machine gets, as it goes over the wire.
+/// The complete response to a connection of another user of this machine.
 pub(super) const OTHER_USER: &str = "HTTP/1.1 403 Forbidden\r\ncontent-type: application/json\r\n\
     cache-control: no-store\r\nconnection: close\r\n\r\n\
     {\"error\":\"OtherUser\",\"message\":\"this server is another user's, who can let others in by \

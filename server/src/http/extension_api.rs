@@ -10,7 +10,7 @@ use super::session_api::{open_session, session_id};
 use super::text::Text;
 use super::{AppState, error};
 
-/// `copilot/session/{id}/extensions`
+/// `copilot/session/{id}/extensions`: lists a session's extensions.
 pub(super) async fn list_extensions(
     State(state): State<AppState>,
     Path(id): Path<String>,
@@ -21,7 +21,7 @@ pub(super) async fn list_extensions(
     }
 }
 
-/// `copilot/session/{id}/extensions/reload`
+/// `copilot/session/{id}/extensions/reload`: restarts a session's extensions.
 pub(super) async fn reload_extensions(
     State(state): State<AppState>,
     Path(id): Path<String>,
@@ -32,7 +32,7 @@ pub(super) async fn reload_extensions(
     }
 }
 
-/// `copilot/session/{id}/extensions/trust`, the decision in the body
+/// `copilot/session/{id}/extensions/trust`: allows or forbids them, as the body says.
 pub(super) async fn trust_extensions(
     State(state): State<AppState>,
     Path(id): Path<String>,

@@ -1,4 +1,4 @@
-//! What stands in front of everything: asks the policy, caps the body, sets security headers.
+//! In front of everything: asks the policy, limits the body, sets security headers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,15 +18,15 @@ use crate::security::peer::Peer;
 use crate::security::{Audience, Refusal};
 use crate::site::PACKAGE_PATH;
 
-/// How long anybody may take to send the body of a login, and how large it may be.
+/// Deadline for the body of a login, and its limit in bytes. Anybody may send one.
 const LOGIN_DEADLINE: Duration = Duration::from_secs(10);
 const LOGIN_BODY: usize = 16 * 1024;
-/// What strangers need to log in, and anybody to log out.
+/// What strangers need to log in, and anyone to log out.
 const LOGIN_PATHS: [&str; 4] = [login::PATH, login::DONE, login::SECRET, login::LOGOUT];
-/// How long a body may stand still that comes from somebody who may call.
+/// How long the body of an authorised caller may stall.
 const BODY_PROGRESS: Duration = Duration::from_secs(30);
 
-/// Lets a request through to the router, or answers in its place.
+/// Passes a request to the router, or answers in its place.
 pub(super) async fn answer(portal: &Portal, request: Request) -> Response {
     let Portal { state, routes, deeds } = portal;
     let (mut head, body) = request.into_parts();
@@ -49,7 +49,7 @@ pub(super) async fn answer(portal: &Portal, request: Request) -> Response {
             }
             let (body, late) = limit(state, path, body);
             head.extensions.insert(caller);
-            // Always ready: asking first would only cost another copy of the router.
+            // A router is always ready: polling readiness first would only cost another clone.
             match routes.clone().call(Request::from_parts(head, body)).await {
                 Ok(_) if late.is_some_and(|late| late.is_late()) => error::body_too_slow(),
                 Ok(response) => response,
@@ -62,7 +62,8 @@ pub(super) async fn answer(portal: &Portal, request: Request) -> Response {
             match refusal {
                 Refusal::Credentials if wants_page => login::form(state, login::Hint::First),
                 Refusal::MustBeAsked => ask::page(state, path, StatusCode::OK),
-                // Here browsers don't say what they do: a picture would get the same.
+                // Without Sec-Fetch headers, browsers do not say what they do: a picture would get
+                // the same.
                 Refusal::PostRequired if wants_page => {
                     ask::page(state, path, StatusCode::FORBIDDEN)
                 }
@@ -74,14 +75,14 @@ pub(super) async fn answer(portal: &Portal, request: Request) -> Response {
     response
 }
 
-/// Whether a process that an agent has started calls, as far as that can be told. Nothing is known of
-/// who calls in tests without a socket.
+/// Whether the caller is a process that an agent has started, as far as the system can tell. In
+/// tests without a socket nothing is known about the caller.
 async fn is_agent(extensions: &Extensions) -> bool {
     let Some(peer) = extensions.get::<Peer>().copied() else { return false };
     tokio::task::spawn_blocking(move || peer.is_agent()).await.unwrap_or(true)
 }
 
-/// A body that is cut off when it passes the cap without having declared it, or comes too slowly.
+/// Limits a body that exceeds the limit without having declared it, or arrives too slowly.
 fn limit(state: &AppState, path: &str, body: Body) -> (Body, Option<Late>) {
     if body.is_end_stream() {
         return (body, None);
@@ -108,13 +109,13 @@ fn audience(path: &str) -> Audience {
     }
 }
 
-/// A person with a browser stands behind the request.
+/// Whether a person with a browser is behind the request.
 fn wants_page(method: &Method, headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     method == Method::GET && accept.is_some_and(|accept| accept.contains("text/html"))
 }
 
-/// Pages bring a policy of their own; anything else may do nothing at all if it is ever shown.
+/// Pages have their own policy; anything else may do nothing at all if it is ever displayed.
 const NOTHING_ALLOWED: &str = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'";
 
 const HEADERS: [(HeaderName, &str); 5] = [
@@ -126,7 +127,7 @@ const HEADERS: [(HeaderName, &str); 5] = [
 ];
 
 fn add_security_headers(headers: &mut HeaderMap) {
-    // Room for all at once, instead of growing three times.
+    // Reserves once instead of growing three times.
     headers.reserve(HEADERS.len() + 2);
     for (name, value) in HEADERS {
         headers.insert(name, HeaderValue::from_static(value));

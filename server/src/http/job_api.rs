@@ -12,17 +12,18 @@ use super::live::{self, Connection};
 use super::text::Prompt;
 use super::{AppState, error};
 
-/// `copilot/job`
+/// `copilot/job`: lists the installed jobs.
 pub(super) async fn list_jobs(Installed(entry): Installed) -> Response {
     Json(Jobs::from(&*entry)).into_response()
 }
 
-/// `copilot/job/running`
+/// `copilot/job/running`: lists the running jobs.
 pub(super) async fn list_running(State(state): State<AppState>, _: Installed) -> Json<RunningJobs> {
     Json(state.jobs.running())
 }
 
-/// `copilot/job/start/{job-name}`: in the body the working directory, then the user's input
+/// `copilot/job/start/{job-name}`: starts a job. The body has the working directory, then the
+/// user's input.
 pub(super) async fn start_job(
     State(state): State<AppState>,
     Installed(entry): Installed,
@@ -36,7 +37,7 @@ pub(super) async fn start_job(
     }
 }
 
-/// `copilot/job/{id}/status`
+/// `copilot/job/{id}/status`: the status of a job and its works.
 pub(super) async fn job_status(State(state): State<AppState>, Path(id): Path<String>) -> Response {
     let status = match job_id(&id) {
         Ok(id) => state.jobs.status(id).await,
@@ -48,7 +49,7 @@ pub(super) async fn job_status(State(state): State<AppState>, Path(id): Path<Str
     }
 }
 
-/// `copilot/job/{id}/stop`
+/// `copilot/job/{id}/stop`: stops a job.
 pub(super) async fn stop_job(State(state): State<AppState>, Path(id): Path<String>) -> Response {
     let stopped = match job_id(&id) {
         Ok(id) => state.jobs.stop(id).await,
@@ -72,7 +73,7 @@ pub(super) async fn delete_job(State(state): State<AppState>, Path(id): Path<Str
     }
 }
 
-/// `copilot/job/{id}/live`: one response a call
+/// `copilot/job/{id}/live`: one response per call.
 pub(super) async fn poll_job(
     State(state): State<AppState>,
     Path(id): Path<String>,
@@ -81,7 +82,7 @@ pub(super) async fn poll_job(
     live::poll(&id, ReaderKey::Implicit, connection, |id, reader| state.jobs.poll(id, reader)).await
 }
 
-/// `copilot/job/{id}/live/{token}`: everything new
+/// `copilot/job/{id}/live/{token}`: everything new for this reader.
 pub(super) async fn poll_job_as(
     State(state): State<AppState>,
     Path((id, token)): Path<(String, String)>,
@@ -90,7 +91,7 @@ pub(super) async fn poll_job_as(
     live::poll_as(&id, &token, connection, |id, reader| state.jobs.poll(id, reader)).await
 }
 
-/// What can't be an id names no job.
+/// A text that cannot be an id names no job.
 fn job_id(id: &str) -> Result<JobId, JobError> {
     id.parse().map_err(|_| JobError::JobNotFound)
 }

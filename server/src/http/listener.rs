@@ -1,4 +1,4 @@
-//! Takes connections and serves HTTP/1.1 on each until the shutdown begins.
+//! Accepts connections and serves HTTP/1.1 on each until the shutdown begins.
 //!
 //! ```text
 //!  accept ─► one future a connection, owned by Lifecycle ─► requests, one after the other
@@ -30,23 +30,23 @@ use super::places::{Limits, Place, Places};
 use super::{Portal, error};
 use crate::security::peer::Peer;
 
-/// A client that sends no complete request head for so long is let go. This is also how long an
-/// idle kept-alive connection stays open.
+/// A client that sends no complete request head for this long is disconnected. This is also how
+/// long an idle keep-alive connection stays open.
 const HEAD_DEADLINE: Duration = Duration::from_mins(1);
-/// How many connections may wait to be accepted; the system may allow fewer.
+/// Backlog of connections to be accepted; the system may allow fewer.
 const WAITING_CONNECTIONS: u32 = 4096;
-/// When the system is out of file handles, trying again at once would only burn time.
+/// When the system is out of file handles, retrying at once would only burn CPU time.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How often the log says that connections can't be taken.
+/// Shortest interval between log lines about connections that cannot be accepted.
 const WARNING_INTERVAL: Duration = Duration::from_mins(1);
-/// How long, and how much, of a refused connection is read, so that it reads why it was refused.
+/// How long, and how many bytes, a refused connection is read, so that the client gets the reason.
 const REFUSAL_DEADLINE: Duration = Duration::from_secs(1);
 const REFUSAL_BYTES: usize = 64 * 1024;
 
-/// The largest request head, and the buffer of an answer.
+/// Limit of a request head, and the size of the write buffer.
 const BUFFER: usize = 64 * 1024;
 
-/// Connections that could not be taken, logged once a minute at most.
+/// Counts connections that could not be accepted; logged once a minute at most.
 #[derive(Default)]
 struct Refused {
     since_warning: u64,
@@ -64,11 +64,11 @@ impl Refused {
     }
 }
 
-/// Listens with room for a rush. The usual 128 places for connections that wait to be accepted are
-/// soon taken, and a client that finds none tries again only after a second.
+/// Listens with a large backlog. The usual 128 places are soon taken in a rush, and a client that
+/// finds none retries only after a second.
 pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // On Windows it would mean something else: to take the port from another process.
+    // On Windows this would mean something else: taking the port from another process.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
@@ -103,9 +103,9 @@ pub async fn serve(listener: TcpListener, portal: Portal, lifecycle: &Lifecycle,
 }
 
 async fn connection(stream: TcpStream, place: Arc<Place>, portal: Portal, lifecycle: Lifecycle) {
-    // Small answers must not wait for the next packet; without it we are merely slower.
+    // Small answers must not wait for the next packet; without this we are merely slower.
     let _ = stream.set_nodelay(true);
-    // Gone already.
+    // The client has already disconnected.
     let Some(peer) = Peer::of(&stream) else { return };
     if portal.is_for_one_user() && peer.is_another_user() {
         tracing::debug!("refused a connection of another user");
@@ -126,9 +126,9 @@ async fn connection(stream: TcpStream, place: Arc<Place>, portal: Portal, lifecy
         http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_DEADLINE)
-            // Also what is kept of an answer that its client does not read.
+            // Also limits how much of an answer is buffered for a client that does not read.
             .max_buf_size(BUFFER)
-            // Answers are small: one buffer is cheaper to write than a list of them.
+            // Answers are small: one buffer is cheaper to write than a list of buffers.
             .writev(false)
             .serve_connection(io, service)
     );
@@ -145,17 +145,17 @@ async fn connection(stream: TcpStream, place: Arc<Place>, portal: Portal, lifecy
         }
     };
     if let Err(error) = result {
-        // Clients hang up, time out and send garbage: their business, not worth a warning.
+        // Clients hang up, time out and send garbage: not worth a warning.
         tracing::debug!(%error, "connection ended early");
     }
 }
 
-/// Says why, and hangs up.
+/// Sends the reason, and closes the connection.
 async fn refuse(mut stream: TcpStream) {
     let farewell = async {
         stream.write_all(error::OTHER_USER.as_bytes()).await?;
         stream.shutdown().await?;
-        // What was sent and not read would take the answer back.
+        // Closing with unread input would reset the connection and discard the answer.
         let mut rest = vec![0; REFUSAL_BYTES];
         let mut left = REFUSAL_BYTES;
         while left > 0 {
@@ -166,11 +166,11 @@ async fn refuse(mut stream: TcpStream) {
         }
         io::Result::Ok(())
     };
-    // Whoever does not take it has gone.
+    // A client that does not take it is gone.
     let _ = tokio::time::timeout(REFUSAL_DEADLINE, farewell).await;
 }
 
-/// Errors that tell of a client that was gone before we came to it.
+/// Errors of a client that disconnected before it was accepted.
 fn is_about_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,4 +1,4 @@
-//! Live answers: long polls over any entity that has a live log.
+//! Live answers: long polls on anything that has a live log.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -18,7 +18,7 @@ use wire::{ErrorName, LiveEntity, LiveToken};
 use super::error;
 use super::outbox::Outbox;
 
-/// The connection that a call came on; none in tests without a socket.
+/// The outbox of the connection; `None` in tests without a socket.
 pub(super) type Connection = Option<Extension<Outbox>>;
 
 /// A live call with a token in its path.
@@ -34,14 +34,14 @@ pub(super) async fn poll_as<Id: LiveEntity + FromStr>(
     }
 }
 
-/// A live call: waits, and keeps the receipt of the answer until it is written.
+/// A live call: waits, and keeps the answer's receipt until the answer is written.
 pub(super) async fn poll<Id: LiveEntity + FromStr>(
     id: &str,
     reader: ReaderKey,
     connection: Connection,
     wait: impl AsyncFnOnce(Id, ReaderKey) -> Result<Delivery, PollError>,
 ) -> Response {
-    // What can't be an id names nothing.
+    // A text that cannot be an id names nothing.
     let Ok(id) = id.parse() else { return error::said_no(Id::NOT_FOUND, None) };
     match wait(id, reader).await {
         Ok(delivery) => {
@@ -61,26 +61,25 @@ pub(super) async fn poll<Id: LiveEntity + FromStr>(
     }
 }
 
-/// An answer that becomes text only as it is written. A clone says the same.
+/// An answer that is serialised only while it is written. A clone has the same content.
 #[derive(Clone, Default)]
 pub(super) struct Answer {
     parts: VecDeque<Part>,
-    /// Taken out of `parts`, but not handed on yet: from this offset on.
+    /// Taken out of `parts`, but not emitted yet from this offset on.
     current: Option<(Arc<str>, usize)>,
 }
 
 #[derive(Clone)]
 enum Part {
     Text(String),
-    /// Whether it is the first of them: no comma before it.
+    /// Responses, and whether the next one is the first, without a comma before it.
     Responses(Responses, bool),
 }
 
-/// How much of an answer is made at a time.
+/// How many bytes of an answer are serialised at a time.
 const CHUNK: usize = 32 * 1024;
 
 impl Answer {
-    /// Adds text.
     pub(super) fn write(&mut self, text: &str) {
         match self.parts.back_mut() {
             Some(Part::Text(before)) => before.push_str(text),
@@ -88,12 +87,12 @@ impl Answer {
         }
     }
 
-    /// Adds responses, with commas in between.
+    /// Appends responses, separated by commas.
     fn respond(&mut self, responses: Responses) {
         self.parts.push_back(Part::Responses(responses, true));
     }
 
-    /// Adds the fields of an answer: `"responses":[…]`, or the error.
+    /// Appends the fields of an answer: `"responses":[…]`, or the error.
     pub(super) fn write_fields(&mut self, said: Said, closed: ErrorName) {
         match said {
             Said::Batch(responses) | Said::Single(responses) => {
@@ -131,8 +130,8 @@ impl Answer {
         }
     }
 
-    /// How long the rest of it is. It is made for that, and thrown away: old clients want to be told
-    /// the length, and keeping it would be what we must not do.
+    /// The length of the rest in bytes. Serialises everything and discards it: old clients need to
+    /// know the length, and keeping the text is what must be avoided.
     fn length(&self) -> u64 {
         let mut rest = self.clone();
         let chunks = std::iter::from_fn(|| Some(rest.next_chunk().len()));
@@ -147,7 +146,7 @@ impl Answer {
                 Some(current) => current,
                 None => match self.next_text() {
                     Some(text) if self.current.is_some() => {
-                        // A comma; what it stands before comes next.
+                        // A comma; the response after it comes next.
                         chunk.extend_from_slice(text.as_bytes());
                         continue;
                     }
@@ -166,14 +165,14 @@ impl Answer {
     }
 }
 
-/// An answer whose receipts are settled together, when it is written.
+/// Delivers an answer. Its receipts are committed together once it is written.
 pub(super) fn deliver<R>(mut answer: Answer, receipts: R, connection: Connection) -> Response
 where
     R: IntoIterator<Item = Receipt> + Send + Unpin + 'static,
 {
     let outbox = connection.map(|Extension(outbox)| outbox);
     let next = answer.next_chunk();
-    // Most answers are so short that this was all of it.
+    // Most answers are so short that this was all.
     let answer = (next.len() >= CHUNK).then_some(answer);
     let left = next.len() as u64 + answer.as_ref().map_or(0, Answer::length);
     let body = DeliveredBody { next: next.into(), answer, left, receipts: Some(receipts), outbox };
@@ -183,15 +182,15 @@ where
     response
 }
 
-/// A body that is made as it is taken. Dropped before its end is taken, its answer was never sent.
+/// A body that is serialised as it is taken. If dropped before its end, the answer was never sent.
 struct DeliveredBody<R> {
     next: Bytes,
-    /// What comes after that; `None` if it is the end.
+    /// The rest after `next`; `None` if there is none.
     answer: Option<Answer>,
-    /// How long both are together.
+    /// The length of both together, in bytes.
     left: u64,
     receipts: Option<R>,
-    /// None in tests without a socket: there, taken is written.
+    /// `None` in tests without a socket: there, a taken answer counts as written.
     outbox: Option<Outbox>,
 }
 

@@ -1,5 +1,5 @@
-//! One live call for many entities: a page that follows a job follows its tasks and their sessions,
-//! too, and a browser has only a handful of connections.
+//! One live call for many entities: a page that follows a job also follows its tasks and their
+//! sessions, and a browser has only a handful of connections.
 
 use std::collections::HashSet;
 
@@ -13,10 +13,10 @@ use super::live::{Answer, Connection, deliver};
 use super::text::Text;
 use super::{AppState, error};
 
-/// More than a page can show, and few enough that a call costs little.
+/// More than a page can show, and few enough to keep a call cheap.
 const MAX_IDS: usize = 512;
 
-/// `copilot/live/{token}`, one id a line in the body
+/// `copilot/live/{token}`: polls all entities whose ids are in the body, one per line.
 pub(super) async fn poll_many(
     State(state): State<AppState>,
     Path(token): Path<String>,
@@ -61,13 +61,13 @@ pub(super) async fn poll_many(
     deliver(answer, receipts, connection)
 }
 
-/// One time for each response, beside the responses: clients compare those whole.
+/// Adds the times in a field of their own, one per response: clients compare whole responses.
 fn write_times(answer: &mut Answer, times: &[u64]) {
     let times: Vec<String> = times.iter().map(u64::to_string).collect();
     answer.write(&format!(",\"at\":[{}]", times.join(",")));
 }
 
-/// Each id once: a reader that calls twice at a time would be in its own way.
+/// Removes duplicates: a reader with two calls at a time would block itself.
 fn read_ids(body: &str) -> Result<Vec<LiveId>, String> {
     let mut ids = Vec::new();
     let mut seen = HashSet::new();

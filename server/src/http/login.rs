@@ -1,11 +1,11 @@
-//! `/login`: an access key is shown once, and a login is got for it. `/logins`: who is logged in.
+//! `/login`: exchanges an access key for a login. `/logins`: lists who is logged in.
 //!
 //! ```text
 //!  /login (key) ─► cookie ─► /login/done ─ script ─► /login/secret ─► localStorage ─► /
 //! ```
 //!
-//! The cookie reads; to act, a page also shows the secret of its login. It is told once, to a script
-//! of this origin, and never stands in a cookie or in HTML.
+//! The cookie allows reading; to act, a page also presents the secret of its login. The secret is
+//! returned once, to a script of this origin, and never appears in a cookie or in HTML.
 
 use std::fmt::Write;
 use std::net::IpAddr;
@@ -24,19 +24,19 @@ use crate::security::access::{Caller, Role};
 use crate::security::logins::{LoginInfo, Logins};
 use crate::security::peer::Peer;
 
-/// The path of the login.
+/// The form, and the URL that the server prints.
 pub(super) const PATH: &str = "/login";
-/// Where the browser puts the secret of its login away.
+/// The page that stores the secret of the login in the browser.
 pub(super) const DONE: &str = "/login/done";
-/// Where that is told.
+/// Returns the secret of the caller's login.
 pub(super) const SECRET: &str = "/login/secret";
-/// The page with all logins.
+/// The page that lists all logins.
 pub(super) const LIST: &str = "/logins";
-/// Ends all logins.
+/// Ends all logins, including the caller's.
 pub(super) const END_ALL: &str = "/logins/end";
-/// Ends the login of whoever calls it.
+/// Ends the caller's login.
 pub(super) const LOGOUT: &str = "/logout";
-/// How pages call the secret in `localStorage`; the app has the same name.
+/// The key of the secret in `localStorage`; the app uses the same name.
 pub(super) const STORED_AS: &str = "portal-login";
 
 #[derive(Deserialize)]
@@ -44,12 +44,12 @@ pub(super) struct Credentials {
     key: Option<String>,
 }
 
-/// What the form says above its field.
+/// What the form says above its input.
 #[derive(Clone, Copy)]
 pub(super) enum Hint {
-    /// Nothing was tried yet.
+    /// No key was tried yet.
     First,
-    /// A key was given, and it was wrong.
+    /// The key was wrong.
     Wrong,
 }
 
@@ -59,7 +59,7 @@ fn address(from: From) -> Option<IpAddr> {
     from.map(|Extension(peer)| peer.address())
 }
 
-/// `GET /login?key=KEY`, the URL that the server printed; without a key, the form.
+/// `GET /login?key=KEY`: the URL that the server printed. Without a key, the form.
 pub(super) async fn by_url(
     State(state): State<AppState>,
     from: From,
@@ -76,7 +76,7 @@ pub(super) async fn by_url(
     }
 }
 
-/// `POST /login` from the form.
+/// `POST /login`: the form was submitted.
 pub(super) async fn by_form(
     State(state): State<AppState>,
     from: From,
@@ -98,7 +98,7 @@ fn log_in(state: &AppState, key: &str, from: Option<IpAddr>, headers: &HeaderMap
         // Nothing to log in to.
         return Redirect::to("/").into_response();
     }
-    // Before the key is looked at: else one could go on trying.
+    // Checked before the key: otherwise an attacker could simply keep trying.
     if let Some(wait) = access.brake.wait(from) {
         return error::too_many_wrong_keys(wait);
     }
@@ -111,8 +111,8 @@ fn log_in(state: &AppState, key: &str, from: Option<IpAddr>, headers: &HeaderMap
     ([(header::SET_COOKIE, cookie)], Redirect::to(DONE)).into_response()
 }
 
-/// `GET /login/done`: puts the secret of the login away and goes to the first page. It needs no
-/// cookie: who comes by a link from elsewhere has none on the way here.
+/// `GET /login/done`: stores the secret of the login and goes to the start page. Needs no cookie,
+/// because a browser that follows a link from another site sends none here.
 pub(super) async fn done(State(state): State<AppState>) -> Response {
     let script = format!(
         "try{{const answer=await fetch(\"{SECRET}\",{{method:\"POST\"}});\
@@ -129,7 +129,7 @@ struct SecretReply {
     secret: String,
 }
 
-/// `POST /login/secret`: the secret of the caller's login, the first time.
+/// `POST /login/secret`: returns the secret of the caller's login, the first time only.
 pub(super) async fn secret(State(state): State<AppState>, headers: HeaderMap) -> Response {
     let logins = &state.policy.access.logins;
     let secret = match logins.find(&headers) {
@@ -151,8 +151,8 @@ pub(super) async fn log_out(State(state): State<AppState>, headers: HeaderMap) -
     ([(header::SET_COOKIE, Logins::forget_cookie())], Redirect::to(PATH)).into_response()
 }
 
-/// `POST /logins/end`: ends all logins, the caller's as well. A stolen cookie could do that, too; it
-/// would end with the others.
+/// `POST /logins/end`: ends all logins, including the caller's. A stolen cookie could do that, too,
+/// but would end with the others.
 pub(super) async fn end_all(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -184,7 +184,7 @@ struct LoginReply {
     current: bool,
 }
 
-/// `GET /api/logins`: who is logged in. Others than operators see themselves only.
+/// `GET /api/logins`: lists who is logged in. Callers other than operators see only themselves.
 pub(super) async fn list(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -216,7 +216,7 @@ fn visible(state: &AppState, caller: &Caller) -> Vec<(LoginInfo, bool)> {
         .collect()
 }
 
-/// `GET /logins`: the same for people.
+/// `GET /logins`: the same list as a page.
 pub(super) async fn list_page(
     State(state): State<AppState>,
     Extension(caller): Extension<Caller>,
@@ -225,7 +225,7 @@ pub(super) async fn list_page(
     for (login, current) in visible(&state, &caller) {
         let from = login.from.map(|from| from.to_string()).unwrap_or_default();
         let mark = if current { " (this browser)" } else { "" };
-        // Writing into a string can't fail.
+        // Writing to a string cannot fail.
         let _ = write!(
             rows,
             "<tr><td>{}{mark}</td><td>{}</td><td>{}</td><td>{} ago</td><td>{} ago</td></tr>",
@@ -260,7 +260,7 @@ pub(super) async fn list_page(
     page(&state, StatusCode::OK, "Logins", &body, None)
 }
 
-/// A time, roughly.
+/// An approximate duration in words.
 fn in_words(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),
@@ -270,7 +270,7 @@ fn in_words(time: Duration) -> String {
     }
 }
 
-/// A plain form without scripts, status 401.
+/// A plain form without scripts, with status 401.
 pub(super) fn form(state: &AppState, hint: Hint) -> Response {
     let hint = match hint {
         Hint::First => {
@@ -292,7 +292,7 @@ pub(super) fn form(state: &AppState, hint: Hint) -> Response {
     page(state, StatusCode::UNAUTHORIZED, "Log in", &body, None)
 }
 
-/// A small page that is not part of the app, with at most one script.
+/// A small page outside the app, with at most one script.
 pub(super) fn page(
     state: &AppState,
     status: StatusCode,

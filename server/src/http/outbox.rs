@@ -1,4 +1,4 @@
-//! Which answers have really gone out on a connection.
+//! Which answers have really been written to a connection.
 //!
 //! ```text
 //!  live answer ─► body taken by hyper ─► Outbox (receipts) ─► socket took all bytes ─► commit
@@ -7,8 +7,8 @@
 //!                                                the same again
 //! ```
 //!
-//! Hyper keeps answers in a buffer of its own. Only when it flushes, and the socket has taken
-//! everything before, is an answer written; a client that is gone by then has not got it.
+//! Hyper keeps answers in a buffer of its own. An answer counts as written only when hyper flushes
+//! and the socket has taken everything; a client that is gone by then has not received it.
 
 use std::io;
 use std::pin::Pin;
@@ -20,18 +20,18 @@ use hyper::rt::{Read, ReadBufCursor, Write};
 use store::live::Receipt;
 use tokio::time::{Sleep, sleep};
 
-/// The answers of one connection that hyper has taken, but perhaps not written. Cheap to clone.
+/// The answers of one connection that hyper has taken, but perhaps not written yet. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox(Arc<Mutex<Vec<Receipt>>>);
 
 impl Outbox {
-    /// Hyper has taken the whole answer that `receipts` belong to.
+    /// Called when hyper has taken the whole answer that `receipts` belong to.
     pub(super) fn add(&self, receipts: impl IntoIterator<Item = Receipt>) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(receipts);
     }
 
     fn commit_all(&self) {
-        // Taken out first: committing wakes readers, which is none of this lock's business.
+        // Taken out first: committing wakes readers, which must not happen under this lock.
         let written = {
             let mut receipts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if receipts.is_empty() {
@@ -43,15 +43,15 @@ impl Outbox {
     }
 }
 
-/// How long a client may take nothing of what is written to it.
+/// How long a client may accept no data.
 const WRITE_DEADLINE: Duration = Duration::from_secs(30);
 
-/// A connection that tells its outbox when everything is written, and breaks when its client does not
-/// read: what waits for it would be held for ever.
+/// A connection that tells its outbox when everything is written, and fails when its client does
+/// not read: otherwise what is queued for it would be held for ever.
 pub(super) struct Watched<S> {
     stream: S,
     outbox: Outbox,
-    /// Runs while the socket takes nothing.
+    /// Runs while the socket accepts nothing.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
@@ -60,7 +60,7 @@ impl<S> Watched<S> {
         Self { stream, outbox, stalled: None }
     }
 
-    /// Watches the outcome of a write.
+    /// Starts or stops the timer according to the outcome of a write.
     fn watch(
         &mut self,
         written: Poll<io::Result<usize>>,

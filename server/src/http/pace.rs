@@ -1,5 +1,5 @@
-//! Deadlines of request bodies. Whoever announces a body and does not send it holds a connection and
-//! what was read so far.
+//! Deadlines of request bodies. A client that announces a body and does not send it occupies a
+//! connection and what was read so far.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use axum::body::{Body, Bytes};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// How fast a body has to come.
+/// How fast a body has to arrive.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Deadline {
-    /// All of it within so long: from strangers.
+    /// The whole body within this time. For strangers.
     Whole(Duration),
-    /// Something every so long.
+    /// At least some data within every such interval.
     Progress(Duration),
 }
 
-/// A body that fails when it does not come in time.
+/// A body that fails if it does not arrive in time.
 pub(super) struct PacedBody {
     body: Body,
     deadline: Deadline,
@@ -29,7 +29,8 @@ pub(super) struct PacedBody {
     late: Late,
 }
 
-/// Tells whether a body has failed for that reason: to a handler it is a broken body like any other.
+/// Whether a body has failed for that reason: a handler cannot distinguish it from any other broken
+/// body.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Late(Arc<AtomicBool>);
 

@@ -13,7 +13,7 @@ use wire::server::ConfigReply;
 
 use super::{AppState, error, server_api};
 
-/// Every page in each of its spellings; `app::App` has the same routes.
+/// Every page in each of its spellings; `app::App` declares the same routes.
 const PAGES: [&str; 11] = [
     "/",
     "/index",
@@ -43,7 +43,7 @@ pub(super) fn routes(state: &AppState) -> Router<AppState> {
     Router::new().leptos_routes_with_context(state, routes, context(state), document(state))
 }
 
-/// A file of the site, else the page that says "not found".
+/// A file of the site, or else the "not found" page.
 pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Request) -> Response {
     if request.method() != Method::GET && request.method() != Method::HEAD {
         return error::not_found();
@@ -57,7 +57,7 @@ pub(super) async fn file_or_not_found(State(state): State<AppState>, request: Re
     render(Request::from_parts(head, Body::empty())).await.into_response()
 }
 
-/// What components may ask for while the server renders them.
+/// What components may use while the server renders them.
 fn context(state: &AppState) -> impl Fn() + Clone + Send + Sync + 'static {
     let config: ConfigReply = server_api::config_reply(state);
     move || provide_context(app::Config(config.clone()))

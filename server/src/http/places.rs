@@ -1,5 +1,5 @@
-//! Who may be connected. Connections cost file handles and memory, and strangers must not take those
-//! of the owner.
+//! Limits connections. They cost file handles and memory, and strangers must not take those of the
+//! owner.
 //!
 //! ```text
 //!  accept ─► Places::admit ─► Place (a stranger) ─ shows the key ─► known: nobody takes its place
@@ -7,8 +7,8 @@
 //!                 └── no place left ───┘ evicts the stranger that has been there for longest
 //! ```
 //!
-//! Who has just connected is let in at the expense of the oldest stranger: a stranger with honest
-//! intentions shows the key at once. So those who connect and wait are in each other's way only.
+//! A new connection displaces the oldest stranger: an honest client presents its key at once. So
+//! clients that connect and wait are only in each other's way.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
@@ -17,21 +17,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-/// How many connections there may be.
+/// How many connections are accepted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Connections of all addresses together.
     all: usize,
-    /// Of one address.
+    /// Connections of one address.
     per_address: usize,
-    /// Who have not shown the key yet.
+    /// Connections that have not presented the key yet.
     strangers: usize,
-    /// The same of one address.
+    /// The same for one address.
     strangers_per_address: usize,
 }
 
 impl Limits {
-    /// As many as there are file handles for, less what the rest of the server needs.
+    /// As many as there are file handles, minus what the rest of the server needs.
     pub(super) fn for_files(files: u64) -> Self {
         let files = usize::try_from(files).unwrap_or(usize::MAX);
         let all = (files - (files / 4).min(256)).clamp(1, 60_000);
@@ -44,11 +44,11 @@ impl Limits {
     }
 }
 
-/// All places. Cheap to clone.
+/// All places of a server. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     limits: Limits,
-    /// There is a key, and who has not shown it is a stranger.
+    /// Whether there is a key. If so, clients that have not presented it are strangers.
     locked: bool,
     taken: Arc<Mutex<Taken>>,
 }
@@ -58,7 +58,7 @@ struct Taken {
     all: usize,
     next: u64,
     per_address: HashMap<IpAddr, usize>,
-    /// The oldest first.
+    /// By order of arrival, the oldest first.
     strangers: BTreeMap<u64, Stranger>,
 }
 
@@ -68,7 +68,7 @@ struct Stranger {
     evicted: Arc<Notify>,
 }
 
-/// The place of one connection, free again when it is dropped.
+/// The place of one connection. Dropping it frees it.
 #[derive(Debug)]
 pub(super) struct Place {
     places: Places,
@@ -121,7 +121,7 @@ impl Places {
 }
 
 impl Taken {
-    /// Ends the stranger that is there for longest, of this address or of any. False if there is none.
+    /// Disconnects the oldest stranger, of this address or of any. Returns false if there is none.
     fn evict(&mut self, of: Option<IpAddr>) -> bool {
         let mut strangers = self.strangers.iter();
         let oldest = strangers.find(|(_, one)| of.is_none_or(|address| one.address == address));
@@ -134,14 +134,14 @@ impl Taken {
 }
 
 impl Place {
-    /// The connection belongs to somebody who has shown the key.
+    /// Called once the client of this connection has presented the key.
     pub(super) fn recognise(&self) {
         if !self.known.swap(true, Ordering::Relaxed) {
             self.places.lock().strangers.remove(&self.number);
         }
     }
 
-    /// Waits until the place is needed for somebody else.
+    /// Waits until the place is needed for another connection.
     pub(super) async fn evicted(&self) {
         self.evicted.notified().await;
     }
@@ -161,7 +161,7 @@ impl Drop for Place {
     }
 }
 
-/// What counts as one address: who has one of IPv6 has a whole network of them.
+/// What counts as one address: an owner of an IPv6 address has a whole network of them.
 fn neighbourhood(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) => {

@@ -7,17 +7,17 @@ use wire::{Done, LiveToken, TokenReply};
 
 use super::AppState;
 
-/// `api/test`
+/// `api/test`: tells that the server runs.
 pub(super) async fn test() -> Json<TestReply> {
     Json(TestReply { message: "Hello, world!".into() })
 }
 
-/// `api/config`
+/// `api/config`: what pages need to know about the server.
 pub(super) async fn config(State(state): State<AppState>) -> Json<ConfigReply> {
     Json(config_reply(&state))
 }
 
-/// What `api/config` tells, also to pages that are rendered here.
+/// The reply of `api/config`, also for pages that are rendered here.
 pub(super) fn config_reply(state: &AppState) -> ConfigReply {
     ConfigReply {
         repo_root: state.repo_root.display().to_string(),
@@ -28,13 +28,13 @@ pub(super) fn config_reply(state: &AppState) -> ConfigReply {
     }
 }
 
-/// `api/token`
+/// `api/token`: a new token for live calls.
 pub(super) async fn token() -> Json<TokenReply> {
     Json(TokenReply { token: LiveToken::generate() })
 }
 
-/// `api/stop`: all work first, so that their readers hear of the end; the answer itself still
-/// goes out, because the shutdown lets running calls finish.
+/// `api/stop`: ends all work first, so that its readers learn about it. The answer itself is still
+/// sent, because the shutdown lets running calls finish.
 pub(super) async fn stop(State(state): State<AppState>) -> Json<Done> {
     tracing::info!("api/stop: stopping");
     state.stop_work().await;

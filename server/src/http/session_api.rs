@@ -16,12 +16,12 @@ use super::live::{self, Connection};
 use super::text::{Prompt, Text};
 use super::{AppState, error};
 
-/// `copilot/models`
+/// `copilot/models`: lists the models of all backends.
 pub(super) async fn list_models(State(state): State<AppState>) -> Json<Models> {
     Json(state.sessions.catalog().models().await)
 }
 
-/// `copilot/session`
+/// `copilot/session`: lists the sessions.
 pub(super) async fn list_sessions(State(state): State<AppState>) -> Json<Sessions> {
     let sessions = state.sessions.list().into_iter().map(session_info).collect();
     Json(Sessions { sessions })
@@ -38,7 +38,7 @@ fn session_info(summary: SessionSummary) -> SessionInfo {
     }
 }
 
-/// `copilot/session/start/{model-id}`, the working directory in the body
+/// `copilot/session/start/{model-id}`: starts a session in the working directory in the body.
 pub(super) async fn start_session(
     State(state): State<AppState>,
     Path(model): Path<String>,
@@ -50,7 +50,7 @@ pub(super) async fn start_session(
     }
 }
 
-/// `copilot/session/{id}/query`, the prompt in the body
+/// `copilot/session/{id}/query`: queues the prompt in the body.
 pub(super) async fn query_session(
     State(state): State<AppState>,
     Path(id): Path<String>,
@@ -63,7 +63,7 @@ pub(super) async fn query_session(
     done(sent)
 }
 
-/// `copilot/session/{id}/abort`
+/// `copilot/session/{id}/abort`: aborts the running turn.
 pub(super) async fn abort_session(
     State(state): State<AppState>,
     Path(id): Path<String>,
@@ -71,7 +71,8 @@ pub(super) async fn abort_session(
     done(open_session(&state, &id).map(|session| session.abort()))
 }
 
-/// `copilot/session/{id}/permission/{requestId}`, the decision in the body
+/// `copilot/session/{id}/permission/{requestId}`: answers a permission request with the decision in
+/// the body.
 pub(super) async fn answer_permission(
     State(state): State<AppState>,
     Path((id, request)): Path<(String, String)>,
@@ -85,7 +86,7 @@ pub(super) async fn answer_permission(
         let message = "the body must be approve, approve-always or deny";
         return error::said_no(ErrorName::InvalidPermissionDecision, Some(message));
     };
-    // An id that can't be one names no question.
+    // A text that cannot be an id names no request.
     let request = request.parse().map_err(|_| SessionError::PermissionNotPending);
     let answered =
         request.and_then(|request| state.sessions.get(id)?.answer_permission(request, decision));
@@ -97,7 +98,7 @@ pub(super) async fn answer_permission(
     }
 }
 
-/// `copilot/session/{id}/permissions`, the mode in the body
+/// `copilot/session/{id}/permissions`: sets the permission mode in the body.
 pub(super) async fn set_permissions(
     State(state): State<AppState>,
     Path(id): Path<String>,
@@ -114,7 +115,7 @@ pub(super) async fn set_permissions(
     done(set)
 }
 
-/// `copilot/session/{id}/stop`
+/// `copilot/session/{id}/stop`: stops a session.
 pub(super) async fn stop_session(
     State(state): State<AppState>,
     Path(id): Path<String>,
@@ -159,7 +160,7 @@ pub(super) async fn delete_session(
     done(deleted)
 }
 
-/// `copilot/session/{id}/live`: one response a call
+/// `copilot/session/{id}/live`: one response per call.
 pub(super) async fn poll_session(
     State(state): State<AppState>,
     Path(id): Path<String>,
@@ -169,7 +170,7 @@ pub(super) async fn poll_session(
         .await
 }
 
-/// `copilot/session/{id}/live/{token}`: everything new
+/// `copilot/session/{id}/live/{token}`: everything new for this reader.
 pub(super) async fn poll_session_as(
     State(state): State<AppState>,
     Path((id, token)): Path<(String, String)>,
@@ -178,7 +179,7 @@ pub(super) async fn poll_session_as(
     live::poll_as(&id, &token, connection, |id, reader| state.sessions.poll(id, reader)).await
 }
 
-/// An id that can't be one names no session.
+/// A text that cannot be an id names no session.
 pub(super) fn session_id(id: &str) -> Result<SessionId, SessionError> {
     id.parse().map_err(|_| SessionError::SessionNotFound)
 }

@@ -13,12 +13,13 @@ use super::live::{self, Connection};
 use super::text::Prompt;
 use super::{AppState, error};
 
-/// `copilot/task`
+/// `copilot/task`: lists the installed tasks.
 pub(super) async fn list_tasks(Installed(entry): Installed) -> Json<Tasks> {
     Json(Tasks::from(&*entry))
 }
 
-/// `copilot/task/start/{task-name}/session/{session-id}`, the user's input in the body
+/// `copilot/task/start/{task-name}/session/{session-id}`: starts a task with the user's input in
+/// the body.
 pub(super) async fn start_task(
     State(state): State<AppState>,
     Installed(entry): Installed,
@@ -41,7 +42,7 @@ pub(super) async fn start_task(
     }
 }
 
-/// `copilot/task/{id}/stop`
+/// `copilot/task/{id}/stop`: stops a task.
 pub(super) async fn stop_task(State(state): State<AppState>, Path(id): Path<String>) -> Response {
     let stopped = match id.parse() {
         Ok(id) => state.tasks.stop(id).await,
@@ -53,7 +54,7 @@ pub(super) async fn stop_task(State(state): State<AppState>, Path(id): Path<Stri
     }
 }
 
-/// `copilot/task/{id}/live`: one response a call
+/// `copilot/task/{id}/live`: one response per call.
 pub(super) async fn poll_task(
     State(state): State<AppState>,
     Path(id): Path<String>,
@@ -63,7 +64,7 @@ pub(super) async fn poll_task(
         .await
 }
 
-/// `copilot/task/{id}/live/{token}`: everything new
+/// `copilot/task/{id}/live/{token}`: everything new for this reader.
 pub(super) async fn poll_task_as(
     State(state): State<AppState>,
     Path((id, token)): Path<(String, String)>,

@@ -24,11 +24,11 @@ impl<S: Send + Sync> FromRequest<S> for Text {
     }
 }
 
-/// What a model is to read, at most. Far more than any model takes, and far less than the cap of
-/// bodies: a prompt stays in the history of its session.
+/// Limit of a prompt, in bytes. Far more than any model accepts, and far less than the limit of
+/// bodies, because a prompt stays in the history of its session.
 pub(super) const LARGEST_PROMPT: usize = 1024 * 1024;
 
-/// A body for a model: text of a bounded length.
+/// A body for a model: text of limited length.
 pub(super) struct Prompt(pub(super) String);
 
 impl<S: Send + Sync> FromRequest<S> for Prompt {

@@ -11,27 +11,27 @@ use super::brake::Brake;
 use super::logins::{LoginId, Logins};
 use super::{Deed, text};
 
-/// What a key opens.
+/// What a key grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Everything.
+    /// Everything: reading, acting, answering and governing.
     Operator,
-    /// Only reads.
+    /// Reading; acting needs another key.
     Viewer,
 }
 
-/// What somebody may do.
+/// What a caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rights {
-    /// What the key opens.
+    /// The role of the key.
     pub role: Role,
-    /// Whether its holder may answer the questions of agents. Programs with a viewer's key may be
-    /// allowed to; those with an operator's may be kept from it.
+    /// Whether its holder may answer permission requests of agents. Programs with a viewer's key
+    /// may be allowed to; those with an operator's key may be denied it.
     pub may_answer: bool,
 }
 
 impl Rights {
-    /// Of the person who runs the server.
+    /// The rights of the person who runs the server.
     pub const OPERATOR: Self = Self { role: Role::Operator, may_answer: true };
 
     /// True if the deed is allowed.
@@ -41,13 +41,13 @@ impl Rights {
             Deed::Read => true,
             Deed::Act => acts,
             Deed::Answer => self.may_answer,
-            // Who may not answer must not have others answer more freely either.
+            // Callers who may not answer must not make agents ask less either.
             Deed::Govern => acts && self.may_answer,
         }
     }
 }
 
-/// A key that callers may show. Never printed by `{:?}`.
+/// An access key. Never printed by `{:?}`.
 #[derive(Clone)]
 pub struct AccessKey {
     name: String,
@@ -56,22 +56,22 @@ pub struct AccessKey {
 }
 
 impl AccessKey {
-    /// The operator's key.
+    /// The operator's key, which grants everything.
     pub fn new(key: &str) -> Self {
         Self { name: "operator".into(), rights: Rights::OPERATOR, key: key.to_owned() }
     }
 
-    /// A key with a name, by which lists and logs call it.
+    /// A key with a name, which appears in lists and logs.
     pub fn named(name: &str, rights: Rights, key: &str) -> Self {
         Self { name: name.to_owned(), rights, key: key.to_owned() }
     }
 
-    /// A key of 244 random bits.
+    /// Generates a key of 244 random bits.
     pub fn generate() -> Self {
         Self::new(&random())
     }
 
-    /// What lists and logs call it.
+    /// Its name in lists and logs.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -81,12 +81,12 @@ impl AccessKey {
         self.rights
     }
 
-    /// True if `key` is this key. Takes the same time wherever the two differ.
+    /// True if `key` is this key. Takes the same time wherever they differ.
     pub fn opens_with(&self, key: &str) -> bool {
         equal(&self.key, key)
     }
 
-    /// The path of the login URL. The one place where the key is shown, on the operator's own
+    /// The path of the login URL. The only place where the key is shown: on the operator's own
     /// terminal.
     pub fn login_path(&self) -> String {
         format!("/login?key={}", self.key)
@@ -99,14 +99,14 @@ impl fmt::Debug for AccessKey {
     }
 }
 
-/// Who calls, as far as the key tells.
+/// The caller, as far as the key tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
-    /// No key is asked for.
+    /// No key is required.
     Anyone,
-    /// Has shown a key in `Authorization`, which no browser adds by itself.
+    /// Has presented a key in `Authorization`, which no browser adds on its own.
     Bearer(Rights),
-    /// A browser that has logged in. Its cookie reaches every port of the host.
+    /// A browser that is logged in. Its cookie is sent to every port of the host.
     Login(LoginId, Rights),
 }
 
@@ -120,18 +120,18 @@ impl Caller {
     }
 }
 
-/// Who gets in: the keys, those who have logged in by them, and those who keep trying.
+/// Access control: the keys, the logins, and the brake for wrong keys.
 #[derive(Debug, Default)]
 pub struct Access {
     keys: Vec<AccessKey>,
-    /// Who has logged in.
+    /// The browsers that are logged in.
     pub logins: Logins,
-    /// Who has failed to.
+    /// Slows down clients that try keys.
     pub brake: Brake,
 }
 
 impl Access {
-    /// Lets in whoever has one of these keys; without any, everybody.
+    /// Admits callers with one of these keys; everybody if there are none.
     pub fn new(keys: impl IntoIterator<Item = AccessKey>) -> Self {
         Self { keys: keys.into_iter().collect(), ..Self::default() }
     }
@@ -141,14 +141,14 @@ impl Access {
         !self.keys.is_empty()
     }
 
-    /// The key that this is. Always compares with all of them.
+    /// The key that matches. Always compares with all keys.
     pub fn find_key(&self, key: &str) -> Option<&AccessKey> {
         self.keys
             .iter()
             .fold(None, |found, own| if own.opens_with(key) { Some(own) } else { found })
     }
 
-    /// Who calls with these headers; `None` for a stranger.
+    /// The caller with these headers; `None` for a stranger.
     pub fn recognise(&self, headers: &HeaderMap, from: Option<IpAddr>) -> Option<Caller> {
         if !self.is_locked() {
             return Some(Caller::Anyone);
@@ -169,7 +169,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
 }
 
-/// 244 random bits.
+/// A random text of 244 bits.
 pub(super) fn random() -> String {
     [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|part| part.simple().to_string()).concat()
 }

@@ -1,4 +1,4 @@
-//! Slows down who tries keys: the wait after a wrong one doubles, by address.
+//! Slows down clients that try keys: the wait after a wrong key doubles, per address.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// So many wrong keys cost nothing: people mistype.
+/// So many wrong keys cost nothing, because people mistype.
 const FREE: u32 = 5;
 const LONGEST: Duration = Duration::from_mins(1);
-/// After so long without another one, all is forgotten.
+/// After this time without another wrong key, an address is forgotten.
 const FORGET: Duration = Duration::from_mins(15);
-/// Addresses that are remembered. Who has more of them than that is not stopped by a table.
+/// How many addresses are remembered. An attacker with more of them is not stopped by a table.
 const MOST: usize = 4096;
-/// How often the log hears of it.
+/// Shortest interval between two log lines about wrong keys.
 const TOLD: Duration = Duration::from_mins(1);
 
-/// Who has shown wrong keys lately.
+/// The addresses that have recently presented wrong keys.
 #[derive(Debug, Default)]
 pub struct Brake(Mutex<State>);
 
@@ -43,7 +43,7 @@ impl Failures {
 }
 
 impl Brake {
-    /// A wrong key came from there.
+    /// Records a wrong key from an address.
     pub fn failed(&self, from: Option<IpAddr>) {
         let now = Instant::now();
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +66,7 @@ impl Brake {
         }
     }
 
-    /// How long to wait before the next try from there.
+    /// How long this address has to wait before its next attempt; `None` if it need not wait.
     pub fn wait(&self, from: Option<IpAddr>) -> Option<Duration> {
         let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.failures.get(&from?)?.wait(Instant::now())
@@ -74,7 +74,7 @@ impl Brake {
 }
 
 impl State {
-    /// Forgets who has not tried for long, else whoever has tried least lately.
+    /// Forgets addresses without recent attempts, or else the one with the oldest attempt.
     fn make_room(&mut self, now: Instant) {
         self.failures.retain(|_, failures| now.duration_since(failures.last) < FORGET);
         if self.failures.len() >= MOST

@@ -1,4 +1,4 @@
-//! Our own names. A page from elsewhere can make its own name resolve to this machine (DNS
+//! The server's own names. A foreign page can make its own name resolve to this machine (DNS
 //! rebinding); its requests then look same-origin to the browser, but carry that name in `Host`.
 
 use std::net::IpAddr;
@@ -7,24 +7,25 @@ use axum::http::{HeaderMap, Uri, header};
 
 use super::Refusal;
 
-/// The names under which this server is reached. Ports don't matter: a forwarded port is still us.
+/// The names under which this server is reached. Ports are ignored: a forwarded port is still ours.
 #[derive(Clone, Debug)]
 pub struct OwnNames {
-    /// Reachable from other machines: then every address may be ours. Rebinding needs a name, so
+    /// Reachable from other machines, so every IP address may be ours. Rebinding needs a name, so
     /// an address in `Host` is never an attack.
     any_address: bool,
-    /// Lower case.
+    /// Further names, in lower case.
     names: Vec<String>,
 }
 
 impl OwnNames {
-    /// `localhost` and the loopback addresses; every address if `bound_to` is wider; and `further`.
+    /// `localhost` and the loopback addresses; every address if `bound_to` is wider; and `further`
+    /// names.
     pub fn new(bound_to: IpAddr, further: &[String]) -> Self {
         let names = further.iter().map(|name| name.trim().to_ascii_lowercase());
         Self { any_address: !bound_to.is_loopback(), names: names.collect() }
     }
 
-    /// The authority that the request names, if it is ours.
+    /// The authority that the request addresses, if it is ours.
     pub fn check<'a>(&self, uri: &'a Uri, headers: &'a HeaderMap) -> Result<&'a str, Refusal> {
         let mut given = headers.get_all(header::HOST).iter();
         let host = match (given.next(), given.next()) {
@@ -32,7 +33,7 @@ impl OwnNames {
             (None, _) => return Err(Refusal::Host("(none)".into())),
             (Some(_), Some(_)) => return Err(Refusal::Host("(several)".into())),
         };
-        // A target in absolute form names a host as well; the two must agree.
+        // A target in absolute form names a host, too; the two must agree.
         if let Some(authority) = uri.authority()
             && !authority.as_str().eq_ignore_ascii_case(host)
         {
@@ -51,7 +52,7 @@ impl OwnNames {
     }
 }
 
-/// True if `host`, the value of a `Host` header, names this machine and nothing but it.
+/// True if `host`, the value of a `Host` header, names this machine only.
 pub fn is_loopback(host: &str) -> bool {
     without_port(host).is_some_and(|name| {
         name.eq_ignore_ascii_case("localhost")
@@ -59,7 +60,7 @@ pub fn is_loopback(host: &str) -> bool {
     })
 }
 
-/// An IPv6 address without its brackets.
+/// An IPv6 address without brackets.
 fn bare(name: &str) -> &str {
     name.strip_prefix('[').and_then(|name| name.strip_suffix(']')).unwrap_or(name)
 }

@@ -1,6 +1,6 @@
-//! Proof of intent. What acts is meant to be called by POST, which other sites can't do unnoticed.
-//! Scripts call it by GET, too; but so does a browser for any picture or link that a text or a
-//! foreign page shows, and over plain HTTP under another name than loopback it tells nothing of that.
+//! Proof of intent. Acting endpoints are meant to be called by POST, which other sites cannot do
+//! unnoticed. Scripts also use GET; but so does a browser for any picture or link in a text or on a
+//! foreign page, and over plain HTTP to anything but loopback it does not tell the two apart.
 
 use axum::http::request::Parts;
 use axum::http::{Method, header};
@@ -9,9 +9,10 @@ use super::origin::{SEC_FETCH_SITE, is_navigation};
 use super::peer::Peer;
 use super::{Refusal, host};
 
-/// Refuses a GET that a browser may have made by itself. `host` is what the caller calls us.
+/// Refuses a GET that a browser may have sent on its own. `host` is the name by which the caller
+/// addresses us.
 ///
-/// Not asked of callers who authenticate by `Authorization`: no browser adds that by itself.
+/// Not used for callers who authenticate with `Authorization`: no browser adds that on its own.
 pub fn check(head: &Parts, host: &str) -> Result<(), Refusal> {
     if head.method != Method::GET {
         return Ok(());
@@ -19,7 +20,7 @@ pub fn check(head: &Parts, host: &str) -> Result<(), Refusal> {
     if is_navigation(&head.headers) {
         return Err(Refusal::MustBeAsked);
     }
-    // Node's `fetch` sends Sec-Fetch-Mode alone.
+    // Node's `fetch` sends only Sec-Fetch-Mode.
     let has_traces = [header::ORIGIN, header::REFERER, SEC_FETCH_SITE]
         .iter()
         .any(|trace| head.headers.contains_key(trace));

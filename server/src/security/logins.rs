@@ -1,6 +1,6 @@
-//! Browsers that have logged in. A login is a random cookie that the server knows, and so can forget;
-//! beside it goes a secret that only pages of this very origin can keep: cookies reach every port of
-//! a host.
+//! Browsers that are logged in. A login is a random cookie that the server knows, and so can
+//! revoke. Cookies are sent to every port of a host, so it also has a secret that only pages of
+//! this very origin can store.
 
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,22 +13,22 @@ use tokio_util::sync::CancellationToken;
 use super::access::{AccessKey, Caller, Rights, equal, random};
 use super::text;
 
-/// The header in which pages show the secret of their login.
+/// The header in which pages present the secret of their login.
 pub const SECRET_HEADER: HeaderName = HeaderName::from_static("portal-login");
 const COOKIE: &str = "copilot-portal-login";
-/// A login ends so long after a person has last done something with it…
+/// A login ends this long after a person last used it…
 const IDLE: Duration = Duration::from_hours(12);
 /// …and at the latest after this.
 const LONGEST: Duration = Duration::from_hours(30 * 24);
-/// More than people have browsers. The one that was used least lately makes room.
+/// More than people have browsers. The least recently used login makes room for a new one.
 const MOST: usize = 256;
-/// How much of the name that a browser gives itself is kept.
+/// How much of a browser's `User-Agent` is kept, in characters.
 const LONGEST_AGENT: usize = 200;
 
-/// Names a login in lists.
+/// Identifies a login in lists.
 pub type LoginId = uuid::Uuid;
 
-/// Everybody who has logged in, in memory only.
+/// All logins. Kept in memory only.
 #[derive(Debug, Default)]
 pub struct Logins(Mutex<Vec<Login>>);
 
@@ -37,7 +37,7 @@ struct Login {
     id: LoginId,
     cookie: String,
     secret: String,
-    /// The secret was told; it is told only once.
+    /// Whether the secret was returned; that happens only once.
     told: bool,
     key: String,
     rights: Rights,
@@ -45,7 +45,7 @@ struct Login {
     last_act: Instant,
     from: Option<IpAddr>,
     agent: String,
-    /// Cancelled when the login ends, however it does.
+    /// Cancelled when the login ends, for whatever reason.
     ended: CancellationToken,
 }
 
@@ -55,26 +55,26 @@ impl Drop for Login {
     }
 }
 
-/// A login, for people.
+/// Describes a login to people.
 #[derive(Clone, Debug)]
 pub struct LoginInfo {
-    /// Id of the login, for lists.
+    /// Identifies the login in lists.
     pub id: LoginId,
-    /// The name of the key that opened it.
+    /// The name of the key it was opened with.
     pub key: String,
-    /// How long ago it began.
+    /// Time since it began.
     pub age: Duration,
-    /// How long ago a person did something with it.
+    /// Time since a person last used it.
     pub idle: Duration,
-    /// Where it came from.
+    /// The address it was opened from.
     pub from: Option<IpAddr>,
-    /// What the browser calls itself.
+    /// The browser's `User-Agent`, truncated.
     pub agent: String,
 }
 
 impl Logins {
-    /// Begins a login; the `Set-Cookie` value that lets the browser in. `Strict` keeps other sites
-    /// from using it, `HttpOnly` keeps scripts from reading it.
+    /// Begins a login and returns the `Set-Cookie` value. `Strict` keeps other sites from using the
+    /// cookie, `HttpOnly` keeps scripts from reading it.
     pub fn begin(&self, key: &AccessKey, from: Option<IpAddr>, headers: &HeaderMap) -> String {
         let agent = text(headers, &header::USER_AGENT).unwrap_or_default();
         let now = Instant::now();
@@ -104,12 +104,12 @@ impl Logins {
         value
     }
 
-    /// The `Set-Cookie` value that makes a browser forget its login.
+    /// The `Set-Cookie` value that deletes a browser's cookie.
     pub fn forget_cookie() -> String {
         format!("{COOKIE}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
     }
 
-    /// Who shows the cookie of a login that has not ended.
+    /// The caller with the cookie of a current login.
     pub fn find(&self, headers: &HeaderMap) -> Option<Caller> {
         let logins = self.current();
         let mut shown = cookies(headers);
@@ -119,7 +119,7 @@ impl Logins {
         })
     }
 
-    /// Cancelled when the login ends; at once if it has ended.
+    /// A token that is cancelled when the login ends; already cancelled if it has ended.
     pub fn ended(&self, id: LoginId) -> CancellationToken {
         let logins = self.current();
         let login = logins.iter().find(|login| login.id == id);
@@ -130,14 +130,14 @@ impl Logins {
         ended
     }
 
-    /// A person did something with it.
+    /// Records that a person used the login.
     pub fn touch(&self, id: LoginId) {
         if let Some(login) = self.current().iter_mut().find(|login| login.id == id) {
             login.last_act = Instant::now();
         }
     }
 
-    /// The secret of a login, the first time.
+    /// The secret of a login; `None` after the first call.
     pub fn tell_secret(&self, id: LoginId) -> Option<String> {
         let mut logins = self.current();
         let login = logins.iter_mut().find(|login| login.id == id && !login.told)?;
@@ -145,23 +145,23 @@ impl Logins {
         Some(login.secret.clone())
     }
 
-    /// True if the headers show the secret of this login.
+    /// True if the headers contain the secret of this login.
     pub fn knows_secret(&self, id: LoginId, headers: &HeaderMap) -> bool {
         let shown = text(headers, &SECRET_HEADER).unwrap_or_default();
         self.current().iter().any(|login| login.id == id && equal(&login.secret, shown))
     }
 
-    /// Ends a login.
+    /// Ends a login. Does nothing if it has already ended.
     pub fn end(&self, id: LoginId) {
         self.current().retain(|login| login.id != id);
     }
 
-    /// Ends all of them.
+    /// Ends all logins, including the caller's.
     pub fn end_all(&self) {
         self.current().clear();
     }
 
-    /// All of them, the one that was used last first.
+    /// All logins, the most recently used first.
     pub fn list(&self) -> Vec<LoginInfo> {
         let now = Instant::now();
         let info = |login: &Login| LoginInfo {
@@ -177,7 +177,7 @@ impl Logins {
         list
     }
 
-    /// Those that have not ended.
+    /// The current logins, after removing the expired ones.
     fn current(&self) -> MutexGuard<'_, Vec<Login>> {
         let now = Instant::now();
         let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! Requests that another site caused. Browsers say so in `Sec-Fetch-Site` and `Origin`; scripts
-//! send neither and pass. Another port of this machine is another site, too.
+//! Requests caused by another site. Browsers say so in `Sec-Fetch-Site` and `Origin`; scripts send
+//! neither and pass. Another port of this machine is another site, too.
 
 use axum::http::{HeaderMap, HeaderName, Method, Uri, header};
 
@@ -9,8 +9,7 @@ pub(super) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch
 pub(super) const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 pub(super) const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 
-/// Refuses a request from another site than `host`, unless it is a person following a link to a
-/// page.
+/// Refuses a request caused by another site than `host`, unless a person follows a link to a page.
 pub fn check(
     method: &Method,
     headers: &HeaderMap,
@@ -29,8 +28,8 @@ pub fn check(
     }
     if let Some(site) = headers.get(&SEC_FETCH_SITE) {
         let site = site.to_str().unwrap_or("(not text)");
-        // Our pages call the API, they never go there: this is a link in what a model wrote. What
-        // acts asks first, and its question is a form that does go there.
+        // Our pages call the API but never navigate to it: this is a link in a model's text. Acting
+        // paths ask first, and their form does navigate.
         if audience == Audience::Api && site != "none" && is_navigation(headers) {
             return Err(Refusal::CrossSite("a link must not call the API".into()));
         }
@@ -42,7 +41,7 @@ pub fn check(
         && !headers.contains_key(header::ORIGIN)
         && let Some(referer) = headers.get(header::REFERER)
     {
-        // Over plain HTTP to another machine, browsers leave Sec-Fetch-Site out.
+        // Over plain HTTP to another machine, browsers omit Sec-Fetch-Site.
         let referer = referer.to_str().unwrap_or("(not text)");
         if !is_same_origin(referer, host) {
             return Err(Refusal::CrossSite("foreign Referer".into()));
@@ -51,25 +50,25 @@ pub fn check(
     Ok(())
 }
 
-/// A navigation of a whole window. What frames or fetches a page is none.
+/// Whether a whole window navigates, as opposed to framing or fetching a page.
 fn follows_link(method: &Method, headers: &HeaderMap) -> bool {
     (method == Method::GET || method == Method::HEAD)
         && is_navigation(headers)
         && text(headers, &SEC_FETCH_DEST) == Some("document")
 }
 
-/// A browser goes there, as opposed to what a page does meanwhile.
+/// Whether a browser navigates there, as opposed to a page's own requests.
 pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
     text(headers, &SEC_FETCH_MODE) == Some("navigate")
 }
 
-/// `url` (an origin, or any address below one) belongs to the server that is called `host`.
+/// Whether `url` (an origin, or any URL below one) belongs to the server addressed as `host`.
 fn is_same_origin(url: &str, host: &str) -> bool {
     let Ok(url) = url.parse::<Uri>() else { return false };
     let (Some(scheme), Some(authority)) = (url.scheme_str(), url.authority()) else {
         return false;
     };
-    // Behind a proxy that speaks TLS the page's scheme is https while ours is http.
+    // Behind a TLS proxy the page's scheme is https while ours is http.
     matches!(scheme, "http" | "https") && authority.as_str().eq_ignore_ascii_case(host)
 }
 

@@ -1,8 +1,8 @@
-//! Whose process is at the other end of a connection within this machine. Linux tells; elsewhere
-//! nothing is known, and nothing is refused for it.
+//! Identifies the process at the other end of a connection within this machine. Works on Linux;
+//! elsewhere nothing is known, and nothing is refused because of it.
 //!
-//! Asked once a connection by `http::listener` (another user?), and on calls that are a person's
-//! alone by `http::guard` (a process of an agent?).
+//! Used once per connection by `http::listener` (another user?), and by `http::guard` on calls that
+//! only people may make (a process of an agent?).
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -15,33 +15,33 @@ pub struct Peer {
     local: SocketAddr,
 }
 
-/// Who has the socket at the other end.
+/// The owner of the socket at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nobody tells"))]
 enum Owner {
     /// A process of this user, by the socket's inode.
     Known { user: u32, inode: u64 },
-    /// Nobody any more.
+    /// The socket is closed.
     Gone,
-    /// The system does not tell.
+    /// The system does not reveal it.
     Unknown,
 }
 
 impl Peer {
-    /// The ends of a connection; none if it is broken.
+    /// The two ends of a connection; `None` if it is broken.
     pub fn of(stream: &TcpStream) -> Option<Self> {
         Some(Self::new(stream.peer_addr().ok()?, stream.local_addr().ok()?))
     }
 
-    /// A connection between two addresses. A socket for both families shows those of IPv4 in the form
-    /// of IPv6.
+    /// A connection between two addresses. IPv4 addresses mapped to IPv6, as on dual-stack sockets,
+    /// become plain IPv4.
     pub fn new(remote: SocketAddr, local: SocketAddr) -> Self {
         let canonical =
             |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
         Self { remote: canonical(remote), local: canonical(local) }
     }
 
-    /// Where the other end is.
+    /// The address of the other end.
     pub fn address(&self) -> IpAddr {
         self.remote.ip()
     }
@@ -51,9 +51,9 @@ impl Peer {
         self.remote.ip().is_loopback() || self.remote.ip() == self.local.ip()
     }
 
-    /// Whether another user of this machine is at the other end. Root is nobody else: no server is
-    /// safe from it. A peer that has hung up counts as another user, because it can't be told any
-    /// more whose it was.
+    /// Whether another user of this machine is at the other end. Root does not count: no server is
+    /// safe from it. A peer that has hung up counts as another user, because its owner is no longer
+    /// known.
     pub fn is_another_user(&self) -> bool {
         if !self.is_within_this_machine() {
             return false;
@@ -65,8 +65,9 @@ impl Peer {
         }
     }
 
-    /// Whether a process that an agent has started is at the other end. One that has hung up counts
-    /// as such: whoever answers a question waits to hear that it was taken. Blocks for a moment.
+    /// Whether a process started by an agent is at the other end. A local peer that has hung up
+    /// counts as one: a client that answers a permission request waits for the response. Blocks for
+    /// a moment.
     pub fn is_agent(&self) -> bool {
         match linux::owner(self.remote, self.local) {
             Owner::Known { inode, .. } => linux::started_here(inode),
@@ -89,11 +90,11 @@ mod linux {
 
     use super::Owner;
 
-    /// Who has the socket that is bound to `socket` and connected to `other`.
+    /// The owner of the socket that is bound to `socket` and connected to `other`.
     pub(super) fn owner(socket: SocketAddr, other: SocketAddr) -> Owner {
         match ask(socket, other) {
             Ok(owner) => owner,
-            // Not found, or a kernel that can't be asked: which of them, the table tells.
+            // Not found, or the kernel cannot be asked: the table decides.
             Err(_) => look_up(socket, other),
         }
     }
@@ -102,7 +103,7 @@ mod linux {
         rustix::process::geteuid().as_raw()
     }
 
-    /// Whether a process that descends from this one has the socket open.
+    /// Whether a descendant of this process has the socket open.
     pub(super) fn started_here(inode: u64) -> bool {
         let socket = format!("socket:[{inode}]");
         platform::supervisor::started_processes().into_iter().any(|process| {
@@ -116,15 +117,15 @@ mod linux {
     const DIAG_BY_FAMILY: u16 = 20;
     const REQUEST: u16 = 1;
     const HEADER: usize = 16;
-    /// A request with its header.
+    /// Length of a request with its header, in bytes.
     const LENGTH: u32 = 72;
-    /// Where an answer has the user and the inode.
+    /// Offsets of the user and the inode in an answer.
     const USER: usize = HEADER + 64;
     const INODE: usize = HEADER + 68;
     const TCP: u8 = 6;
 
-    /// One for all, opened before the system could be out of file handles. Each question is answered
-    /// before the call that sends it returns.
+    /// Shared by all callers, and opened before the system can run out of file handles. The kernel
+    /// answers each request before the call that sends it returns.
     static SOCKET: LazyLock<Option<parking_lot::Mutex<(OwnedFd, u32)>>> = LazyLock::new(|| {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let protocol = Some(netlink::SOCK_DIAG);
@@ -138,7 +139,7 @@ mod linux {
         }
     });
 
-    /// Asks the kernel (`sock_diag`) for exactly this socket.
+    /// Asks the kernel (`sock_diag`) about exactly this socket.
     fn ask(socket: SocketAddr, other: SocketAddr) -> io::Result<Owner> {
         let shared = SOCKET.as_ref().ok_or(io::ErrorKind::Unsupported)?;
         let mut shared = shared.lock();
@@ -149,11 +150,11 @@ mod linux {
         loop {
             let (_, length) = rustix::net::recv(&shared.0, &mut answer[..], RecvFlags::DONTWAIT)?;
             let answer = answer.get(..length).unwrap_or(&answer);
-            // An earlier one that was given up.
+            // The answer to an earlier request that was given up.
             if word(answer, 8)? != number {
                 continue;
             }
-            // Of another kind: an error, not found among them.
+            // Another type of message: an error, such as not found.
             if answer.get(4..6) != Some(&DIAG_BY_FAMILY.to_ne_bytes()) {
                 return Err(io::ErrorKind::NotFound.into());
             }
@@ -174,7 +175,7 @@ mod linux {
         bytes.extend(number.to_ne_bytes());
         bytes.extend([0; 4]);
         bytes.extend([family, TCP, 0, 0]);
-        // In whatever state it is.
+        // Sockets in any state.
         bytes.extend(u32::MAX.to_ne_bytes());
         bytes.extend(socket.port().to_be_bytes());
         bytes.extend(other.port().to_be_bytes());
@@ -198,12 +199,12 @@ mod linux {
         word.map(u32::from_ne_bytes).ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
-    /// A socket that nobody has open has no inode, and says that it is root's.
+    /// A closed socket has no inode, and appears to belong to root.
     fn known(user: u32, inode: u64) -> Owner {
         if inode == 0 { Owner::Gone } else { Owner::Known { user, inode } }
     }
 
-    /// The same from `/proc/net/tcp`, for kernels that can't be asked.
+    /// The same from `/proc/net/tcp`, for kernels that cannot be asked.
     fn look_up(socket: SocketAddr, other: SocketAddr) -> Owner {
         let mut is_told = false;
         for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
@@ -230,7 +231,7 @@ mod linux {
         })
     }
 
-    /// An address as the table has it; none if it is not of its kind.
+    /// An address in the format of the table; `None` if it is of the other family.
     fn name(address: SocketAddr, is_wide: bool) -> Option<String> {
         let port = address.port();
         let octets: Vec<u8> = match address.ip() {

@@ -1,6 +1,6 @@
 //! Request targets: only plain absolute paths pass.
 //!
-//! Routers, URL parsers and file systems disagree about `//`, `.`, `..` and broken escapes. None
+//! Routers, URL parsers and file systems disagree about `//`, `.`, `..` and broken escapes, so none
 //! of ours gets to see them.
 
 use axum::http::Uri;
@@ -13,7 +13,7 @@ pub fn check(uri: &Uri) -> Result<(), Refusal> {
     let Some(rest) = path.strip_prefix('/') else {
         return Err(Refusal::Target("the path must begin with a slash"));
     };
-    // A single slash at the end is an ordinary path that has no route.
+    // A single trailing slash is an ordinary path without a route.
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     if rest.is_empty() {
         return if path == "/" { Ok(()) } else { Err(EMPTY_SEGMENT) };
@@ -41,7 +41,7 @@ fn check_segment(segment: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Decodes percent escapes; a broken one, or bytes that are not UTF-8, are refused.
+/// Decodes percent escapes; broken ones and bytes that are not UTF-8 are refused.
 fn decode(segment: &str) -> Result<String, Refusal> {
     let mut decoded = Vec::with_capacity(segment.len());
     let mut bytes = segment.bytes();

@@ -1,4 +1,5 @@
-//! The site inside the binary. `cargo xtask build` fills the folder and names it at compile time.
+//! The site inside the binary. `cargo xtask build` fills the folder and passes its path at compile
+//! time.
 
 use app::shell::AssetPaths;
 use axum::body::Body;

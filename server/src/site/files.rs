@@ -1,4 +1,4 @@
-//! Files under names that change with their content, beside their compressed variants.
+//! Files with content hashes in their names, next to their compressed variants.
 
 use std::borrow::Cow;
 
@@ -9,16 +9,16 @@ use super::{MANIFEST, PACKAGE_PATH};
 use crate::encoding::accepts;
 use crate::hex::hex;
 
-/// Names below `pkg` change with their content, so browsers need never ask again.
+/// Names below `pkg` change with their content, so browsers never need to ask again.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
-/// Other names stay: ask each time, and be told "not modified".
+/// Other names are stable: browsers ask each time, and get "not modified".
 const ASK_AGAIN: &str = "no-cache";
 
 /// A file of the site.
 #[derive(Clone, Debug)]
 pub(super) struct File {
     pub(super) data: Bytes,
-    /// A SHA-256 of the data.
+    /// SHA-256 of the data.
     pub(super) hash: [u8; 32],
 }
 
@@ -37,7 +37,7 @@ impl File {
     }
 }
 
-/// Answers from files that `get` finds by their path in the site.
+/// Answers with files that `get` looks up by their path in the site.
 pub(super) fn answer(
     request: &Request<Body>,
     get: impl Fn(&str) -> Option<File>,
@@ -78,7 +78,7 @@ fn is_compressed(name: &str) -> bool {
     ENCODINGS.iter().any(|(_, ending)| name.ends_with(ending))
 }
 
-/// The smallest form that the client takes.
+/// The smallest variant that the client accepts.
 fn best_encoding(
     name: &str,
     plain: File,

@@ -1,4 +1,4 @@
-//! The site as a folder, which `LEPTOS_SITE_ROOT` names.
+//! The site in the folder that `LEPTOS_SITE_ROOT` names.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,10 +18,10 @@ use super::{MANIFEST, SiteError, read_manifest};
 /// Where the files come from.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
-    /// What `cargo xtask` builds: the names change with the content, so it is read once, and no path
-    /// in a request ever reaches the file system.
+    /// Built by `cargo xtask`: names change with the content, so the folder is read once, and no
+    /// path in a request ever reaches the file system.
     Loaded(Arc<HashMap<String, File>>),
-    /// What `cargo leptos` builds: the names stay when their content changes.
+    /// Built by `cargo leptos`: names stay the same when contents change.
     Directory(ServeDir),
 }
 
@@ -53,7 +53,7 @@ impl Source {
         match self {
             Self::Loaded(files) => files::answer(&request, |name| files.get(name).cloned()),
             Self::Directory(directory) => {
-                // A file that can't be read is, to the caller, a file that is not there.
+                // For the caller, a file that cannot be read does not exist.
                 let mut response = directory.clone().try_call(request).await.ok()?;
                 if response.status() == StatusCode::NOT_FOUND {
                     return None;
@@ -67,7 +67,7 @@ impl Source {
     }
 }
 
-/// Reads every file below a folder, under its path there.
+/// Reads every file below a folder, keyed by its path there.
 fn read_files(folder: &Path, prefix: &str, files: &mut HashMap<String, File>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
@@ -105,7 +105,7 @@ mod tests {
             .expect("writable");
         let (source, assets) = Source::open(&options(folder.path())).expect("a site");
         assert_eq!(assets.js, "/pkg/a.1.js");
-        // What lies there later is not part of it.
+        // A file added later is not part of the site.
         write("pkg/later.js", "").expect("writable");
         for (path, encoding, expected) in [
             ("/pkg/a.1.js", "identity", Some("let a = 1;")),

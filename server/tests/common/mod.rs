@@ -1,4 +1,4 @@
-//! The real program as a process, for every test that needs one.
+//! The real program as a process, shared by all tests that need one.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// What the contract gives an ending server.
+/// How long a shutdown may take.
 const END_DEADLINE: Duration = Duration::from_secs(5);
 
 /// The program, with its output piped.
@@ -15,7 +15,7 @@ pub(crate) fn portal(arguments: &[&str]) -> Command {
     // A folder without a portal.toml.
     command.args(arguments).current_dir(env!("CARGO_TARGET_TMPDIR"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // The developer's own settings are none of the tests' business.
+    // The developer's own settings must not affect the tests.
     for (name, _) in std::env::vars_os() {
         let is_setting = name.to_str().is_some_and(|name| {
             name.starts_with("COPILOT_PORTAL_") || name.starts_with("LEPTOS_SITE")
@@ -24,12 +24,12 @@ pub(crate) fn portal(arguments: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
-    // Nobody reads the log while the program runs: it must not fill the pipe.
+    // Nobody reads the log while the program runs, so it must not fill the pipe.
     command.env("RUST_LOG", "warn");
     command
 }
 
-/// A running server that dies with the test.
+/// A running server, killed at the end of the test.
 pub(crate) struct Running {
     pub(crate) child: Option<Child>,
     pub(crate) port: u16,
@@ -47,7 +47,7 @@ impl Running {
         Self::new(child, port)
     }
 
-    /// A program that was started otherwise.
+    /// Wraps a program that was started in another way.
     pub(crate) fn new(child: Child, port: u16) -> Self {
         Self { child: Some(child), port }
     }
@@ -59,7 +59,7 @@ impl Running {
         stream
     }
 
-    /// The whole answer to a GET, head included.
+    /// The whole response to a GET, including its head.
     pub(crate) fn get(&self, path: &str) -> String {
         let head = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         let mut answer = String::new();
@@ -67,7 +67,7 @@ impl Running {
         answer
     }
 
-    /// Waits for the process to end by itself.
+    /// Waits for the process to exit on its own.
     pub(crate) fn wait(mut self) -> ExitStatus {
         let mut child = self.child.take().expect("running");
         let (done, ended) = mpsc::channel();
@@ -81,7 +81,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            // It may have ended already.
+            // It may have exited already.
             let _ = child.kill();
             let _ = child.wait();
         }
