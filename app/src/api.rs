@@ -19,26 +19,26 @@ use wire::{
 
 use crate::explain::{Known, explain};
 
-/// Why a request brought no answer.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApiError {
     /// The server could not be reached, or the connection broke.
     Unreachable,
     /// The server refused the request before it reached the domain.
     Refused {
-        /// The HTTP status.
+        /// The HTTP status code.
         status: u16,
-        /// The server's own words.
+        /// The server's explanation, as text for people.
         reason: String,
     },
-    /// The domain said no.
+    /// The domain refused the request.
     Domain {
-        /// Name of the error.
+        /// Which rule of the domain was broken.
         name: ErrorName,
-        /// More about it, from the header `Portal-Message`.
+        /// Details from the header `Portal-Message`.
         details: Option<String>,
     },
-    /// The answer was not what the contract says.
+    /// The answer does not follow the contract.
     Malformed(String),
 }
 
@@ -62,7 +62,7 @@ impl From<ErrorName> for ApiError {
 }
 
 impl ApiError {
-    /// The same text as `Display` gives, with what the page knows about the request in it.
+    /// The same text as `Display`, with what the page knows about the request.
     pub(crate) fn explain(&self, known: Known<'_>) -> String {
         match self {
             Self::Domain { name, details } => {
@@ -73,7 +73,7 @@ impl ApiError {
     }
 }
 
-/// Asks `api/test` for its greeting.
+/// Gets the greeting of `api/test`.
 pub async fn test() -> Result<TestReply, ApiError> {
     fetch("/api/test").await
 }
@@ -83,12 +83,12 @@ pub async fn models() -> Result<Models, ApiError> {
     fetch("/api/copilot/models").await
 }
 
-/// The open sessions.
+/// Lists the open sessions, including those of jobs.
 pub async fn sessions() -> Result<Sessions, ApiError> {
     fetch("/api/copilot/session").await
 }
 
-/// A name for a new reader.
+/// A token for a new reader.
 pub async fn token() -> Result<LiveToken, ApiError> {
     let reply: TokenReply = fetch("/api/token").await?;
     Ok(reply.token)
@@ -101,25 +101,25 @@ pub async fn start_session(model: &str, folder: &str) -> Result<SessionId, ApiEr
     Ok(started.session_id)
 }
 
-/// Sends a prompt.
+/// Queues a prompt in a session.
 pub async fn query(id: SessionId, prompt: &str) -> Result<(), ApiError> {
     let _: Done = ask(&format!("/api/copilot/session/{id}/query"), prompt).await?;
     Ok(())
 }
 
-/// Ends the running turn.
+/// Aborts the running turn.
 pub async fn abort(id: SessionId) -> Result<(), ApiError> {
     let _: Done = ask(&format!("/api/copilot/session/{id}/abort"), "").await?;
     Ok(())
 }
 
-/// Ends a session.
+/// Ends a session and its agent.
 pub async fn stop_session(id: SessionId) -> Result<(), ApiError> {
     let _: StopReply = ask(&format!("/api/copilot/session/{id}/stop"), "").await?;
     Ok(())
 }
 
-/// Answers a question that a tool asked in a session.
+/// Answers a permission request of a session.
 pub async fn decide(
     id: SessionId,
     question: PermissionId,
@@ -130,7 +130,7 @@ pub async fn decide(
     Ok(())
 }
 
-/// Says how a session deals with tools that ask.
+/// Sets a session's permission mode.
 pub async fn set_permissions(id: SessionId, mode: PermissionMode) -> Result<(), ApiError> {
     let _: Done = ask(&format!("/api/copilot/session/{id}/permissions"), mode.as_str()).await?;
     Ok(())
@@ -141,12 +141,12 @@ pub async fn extensions(id: SessionId) -> Result<Extensions, ApiError> {
     accept(&get_text(&format!("/api/copilot/session/{id}/extensions"), None).await?)
 }
 
-/// Starts the extensions of a session anew.
+/// Restarts the extensions of a session.
 pub async fn reload_extensions(id: SessionId) -> Result<Extensions, ApiError> {
     ask(&format!("/api/copilot/session/{id}/extensions/reload"), "").await
 }
 
-/// Says whether extensions are started in the folder of a session.
+/// Allows or forbids extensions in the folder of a session.
 pub async fn trust_extensions(
     id: SessionId,
     trust: ExtensionTrust,
@@ -154,7 +154,7 @@ pub async fn trust_extensions(
     ask(&format!("/api/copilot/session/{id}/extensions/trust"), trust.as_str()).await
 }
 
-/// Ends the server.
+/// Stops the server and everything it runs.
 pub async fn stop_server() -> Result<(), ApiError> {
     let _: Done = ask("/api/stop", "").await?;
     Ok(())
@@ -172,12 +172,12 @@ pub async fn start_task(name: &str, session: SessionId, input: &str) -> Result<T
     Ok(started.task_id)
 }
 
-/// The jobs of the matrix; without an entry there are none.
+/// The jobs of the matrix; none without an entry.
 pub async fn jobs() -> Result<JobList, ApiError> {
     list("/api/copilot/job").await
 }
 
-/// The jobs that run, and those that ended not long ago.
+/// The running jobs, and those that ended recently.
 pub async fn running_jobs() -> Result<RunningJobs, ApiError> {
     list("/api/copilot/job/running").await
 }
@@ -189,27 +189,27 @@ pub async fn start_job(name: &str, folder: &str, input: &str) -> Result<JobId, A
     Ok(started.job_id)
 }
 
-/// Ends a job.
+/// Stops a job and its running tasks.
 pub async fn stop_job(id: JobId) -> Result<(), ApiError> {
     let _: StopReply = ask(&format!("/api/copilot/job/{id}/stop"), "").await?;
     Ok(())
 }
 
-/// Where it is told how a job stands.
+/// The path of a job's status.
 pub(crate) fn job_status_path(id: JobId) -> String {
     format!("/api/copilot/job/{id}/status")
 }
 
-/// A job of the entry.
+/// A job of the entry, with its chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobPlan {
-    /// What to draw.
+    /// The chart to draw.
     pub chart: Chart,
-    /// The job and its chart, as they are written in JSON.
+    /// The job and its chart as JSON text.
     pub json: String,
 }
 
-/// What a job consists of; nothing if there is none of this name.
+/// The definition of a job; `None` if no job has this name.
 pub async fn job_plan(name: &str) -> Result<Option<JobPlan>, ApiError> {
     let answer = get_text("/api/copilot/job", None).await?;
     match accept::<Done>(&answer) {
@@ -219,7 +219,7 @@ pub async fn job_plan(name: &str) -> Result<Option<JobPlan>, ApiError> {
     }
 }
 
-/// The browser reads and writes JSON anyway: to do it here, too, would only lengthen the download.
+/// Uses the browser's own JSON functions: doing the same in Rust would only enlarge the download.
 fn pick_job(answer: &str, name: &str) -> Option<JobPlan> {
     let answer = JSON::parse(answer).ok()?;
     let pick = |kind: &str| {
@@ -236,10 +236,10 @@ fn pick_job(answer: &str, name: &str) -> Option<JobPlan> {
     Some(JobPlan { chart: parse(&chart).ok()?, json: json.into() })
 }
 
-/// Where the responses of many are, by their ids in the body.
+/// The path for the responses of many entities, whose ids are in the body.
 pub(crate) const LIVE_PATH: &str = "/api/copilot/live";
 
-/// Waits for what happens next at a live path. `signal` ends the wait.
+/// Waits for the next responses at a live path. `signal` ends the wait.
 pub(crate) async fn follow(
     live_path: &str,
     token: &LiveToken,
@@ -253,7 +253,7 @@ pub(crate) async fn follow(
     }
 }
 
-/// Asks for a list of the entry; without an entry it is empty.
+/// Gets a list of the entry; empty without an entry.
 async fn list<T: DeserializeOwned + Default>(path: &str) -> Result<T, ApiError> {
     match accept(&get_text(path, None).await?) {
         Err(ApiError::Domain { name: ErrorName::EntryNotInstalled, .. }) => Ok(T::default()),
@@ -261,12 +261,12 @@ async fn list<T: DeserializeOwned + Default>(path: &str) -> Result<T, ApiError> 
     }
 }
 
-/// Calls an acting endpoint; an error of the domain is an error here.
+/// Calls an acting endpoint. Domain errors become [`ApiError::Domain`].
 async fn ask<T: DeserializeOwned>(path: &str, body: &str) -> Result<T, ApiError> {
     accept(&post_text(path, body, None).await?)
 }
 
-/// Reads an answer in which the domain may have said no.
+/// Parses an answer that may be a domain error.
 pub(crate) fn accept<T: DeserializeOwned>(answer: &str) -> Result<T, ApiError> {
     match serde_json::from_str::<ErrorReply>(answer) {
         Ok(reply) => Err(reply.error.into()),
@@ -304,14 +304,14 @@ async fn send_text(
     read_text(request.header("content-type", content_type).body(body)).await
 }
 
-/// The secret of this browser's login, which acting calls show beside the cookie. The page after the
-/// login has put it there; there is none without an access key.
+/// The secret of this browser's login, which acting calls present in addition to the cookie. Stored
+/// by the page after the login; `None` without an access key.
 fn login_secret() -> Option<String> {
     let storage = Reflect::get(&global(), &"localStorage".into()).ok()?;
     Reflect::get(&storage, &"portal-login".into()).ok()?.as_string()
 }
 
-/// Reads an answer.
+/// Parses an answer as JSON.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ApiError> {
     serde_json::from_str(text).map_err(|error| ApiError::Malformed(error.to_string()))
 }
@@ -319,7 +319,7 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ApiError> {
 async fn read_text(request: Result<Request, gloo_net::Error>) -> Result<String, ApiError> {
     let request = request.map_err(|error| ApiError::Malformed(error.to_string()))?;
     let response = request.send().await.map_err(|_| ApiError::Unreachable)?;
-    // A connection that breaks in the middle of an answer is a broken connection.
+    // A connection may also break in the middle of an answer.
     let text = response.text().await.map_err(|_| ApiError::Unreachable)?;
     if !response.ok() {
         let reply: Option<Refusal> = serde_json::from_str(&text).ok();
@@ -327,7 +327,7 @@ async fn read_text(request: Result<Request, gloo_net::Error>) -> Result<String, 
         let reason = reason.unwrap_or_else(|| response.status_text());
         return Err(ApiError::Refused { status: response.status(), reason });
     }
-    // Only errors of the domain have details, which the text has no place for.
+    // Only domain errors have details, which do not fit into their text.
     if let Some(details) = response.headers().get(MESSAGE_HEADER)
         && let Ok(reply) = serde_json::from_str::<ErrorReply>(&text)
     {
@@ -337,7 +337,7 @@ async fn read_text(request: Result<Request, gloo_net::Error>) -> Result<String, 
     Ok(text)
 }
 
-/// Percent-encodes what may not stand in a path. A slash may: model ids have them.
+/// Percent-encodes what is not allowed in a path. A slash is: model ids contain them.
 fn encode_path(text: &str) -> String {
     use fmt::Write;
     text.bytes().fold(String::with_capacity(text.len()), |mut path, byte| {
@@ -351,7 +351,7 @@ fn encode_path(text: &str) -> String {
     })
 }
 
-/// A name as one segment of a path, whatever is in it.
+/// Encodes a name as one segment of a path, whatever it contains.
 fn encode_segment(name: &str) -> String {
     encode_path(name).replace('/', "%2F")
 }

@@ -1,4 +1,4 @@
-//! What several pages share, one file each.
+//! Components shared by several pages, one file each.
 
 pub(crate) mod confirm;
 pub(crate) mod diff;

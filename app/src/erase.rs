@@ -1,8 +1,8 @@
-//! Views without their types, at half the price.
+//! Type-erased views, at half the size.
 //!
-//! Leptos' own `into_any` keeps two ways to bring a view to life: at once, and waiting for parts
-//! that are loaded later. Nothing here is loaded later, but the compiler can't know, and the second
-//! way was a tenth of the download. [`Erase::erase`] keeps only the first.
+//! Leptos' own `into_any` keeps two ways to hydrate a view: at once, and waiting for parts that
+//! load later. Nothing here loads later, but the compiler cannot know that, and the second way was
+//! a tenth of the download. [`Erase::erase`] keeps only the first.
 
 use std::future::Future;
 
@@ -15,7 +15,7 @@ use leptos::tachys::view::{Position, PositionState};
 
 /// Any view can be erased.
 pub(crate) trait Erase {
-    /// The view, whatever its type was. Use it instead of `into_any`.
+    /// The view without its type. Use it instead of `into_any`.
     fn erase(self) -> AnyView;
 }
 
@@ -25,8 +25,8 @@ impl<V: RenderHtml> Erase for V {
     }
 }
 
-/// A view that never waits. Everything but `hydrate_async`, which is left as the trait has it, is
-/// the view's own.
+/// A view that never waits. Forwards everything to the view except `hydrate_async`, which keeps the
+/// trait's default.
 struct AtOnce<V>(V);
 
 impl<V: RenderHtml> Render for AtOnce<V> {

@@ -1,4 +1,4 @@
-//! Server-sent events of the bridge, from where its history ends.
+//! Server-sent events of the bridge, starting where the history ends.
 //!
 //! ```text
 //!   history ─► /events from its last event ─► events ─► sink
@@ -21,17 +21,17 @@ use wire::bridge::{Event, SessionHistory};
 use crate::api::{self, ApiError};
 use crate::poll::{Connection, back_off, sleep};
 
-/// What is told of a project.
+/// News about a project.
 pub(crate) enum Told {
-    /// All that happened so far.
+    /// The whole history so far.
     History(SessionHistory),
-    /// Something happened; its number.
+    /// An event with its number.
     Event(u64, Event),
-    /// The connection is so now.
+    /// The state of the connection has changed.
     Connection(Connection),
 }
 
-/// An open stream of events, and whoever waits for its end.
+/// An open stream of events, and the task that waits for its end.
 struct Line {
     source: RefCell<Option<EventSource>>,
     broken: RefCell<Option<oneshot::Sender<()>>>,
@@ -41,13 +41,13 @@ struct Line {
 }
 
 impl Line {
-    /// Hangs up; whoever waits begins anew, unless the page was left.
+    /// Closes the stream; the waiting task starts over, unless the page was left.
     fn hang_up(&self) {
         if let Some(source) = self.source.take() {
             source.close();
         }
         if let Some(broken) = self.broken.take() {
-            // Nobody waits any more: fine.
+            // Fails if nobody waits any more, which is fine.
             let _ = broken.send(());
         }
     }
@@ -63,7 +63,7 @@ impl Line {
         match Event::read(name, &data) {
             Some(Event::Missed(_)) => self.hang_up(),
             Some(heard) => {
-                // An event without a number is as new as it can be.
+                // An event without a number counts as the newest.
                 let number = event.last_event_id().parse().unwrap_or(u64::MAX);
                 self.tell(Told::Event(number, heard));
             }
@@ -89,7 +89,7 @@ impl Line {
     }
 }
 
-/// Follows a project until the reactive owner of the caller is gone.
+/// Follows a project until the caller's reactive owner is disposed.
 pub(crate) fn follow(id: String, sink: impl Fn(Told) + 'static) {
     let line = Rc::new(Line {
         source: RefCell::new(None),
@@ -130,7 +130,7 @@ pub(crate) fn follow(id: String, sink: impl Fn(Told) + 'static) {
     });
 }
 
-/// Listens until the line is hung up.
+/// Listens until the stream is closed.
 async fn listen(line: &Rc<Line>, path: &str) {
     let Ok(source) = EventSource::new(path) else { return };
     let (broken, wait) = oneshot::channel();
@@ -138,7 +138,7 @@ async fn listen(line: &Rc<Line>, path: &str) {
     let heard = Event::NAMES.map(|name| {
         let line = line.clone();
         let hear = Closure::<dyn Fn(MessageEvent)>::new(move |event| line.hear(name, &event));
-        // Adding a listener can't fail.
+        // Adding a listener cannot fail.
         let _ = source.add_event_listener_with_callback(name, hear.as_ref().unchecked_ref());
         hear
     });
@@ -149,6 +149,6 @@ async fn listen(line: &Rc<Line>, path: &str) {
     source.set_onerror(Some(failed.as_ref().unchecked_ref()));
     line.source.replace(Some(source));
     let _ = wait.await;
-    // The browser calls these until here.
+    // The browser may call these closures up to this point.
     drop((heard, opened, failed));
 }

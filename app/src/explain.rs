@@ -1,27 +1,27 @@
-//! What people read when the domain says no. The API gives a name and nothing else; the sentence is
-//! made here, of the name and of what the page asked for.
+//! The sentences that people read for domain errors. The API returns only a name; the sentence is
+//! built here, from the name and from what the page asked for.
 
 use wire::ErrorName;
 
 /// What the page knows about the request that was refused.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Known<'a> {
-    /// The model that was chosen.
+    /// The model that was selected in the form.
     pub(crate) model: Option<&'a str>,
-    /// The working directory that was typed or given.
+    /// The working directory that was entered or given.
     pub(crate) folder: Option<&'a str>,
-    /// What the server says in the header `Portal-Message`.
+    /// The text of the header `Portal-Message`.
     pub(crate) details: Option<&'a str>,
 }
 
 impl<'a> Known<'a> {
-    /// About a session or a job that was to be started in a folder.
+    /// For a session or a job that was to be started in a folder.
     pub(crate) fn of_start(model: Option<&'a str>, folder: &'a str) -> Self {
         Self { model, folder: Some(folder), details: None }
     }
 }
 
-/// An error of the domain as one or two sentences.
+/// A domain error as one or two sentences.
 pub(crate) fn explain(name: ErrorName, known: &Known<'_>) -> String {
     let folder = known.folder.filter(|folder| !folder.is_empty());
     let model = known.model.filter(|model| !model.is_empty());
@@ -44,8 +44,8 @@ pub(crate) fn explain(name: ErrorName, known: &Known<'_>) -> String {
     }
 }
 
-/// The sentence of an error about whose circumstances nothing is known. One arm a name, so that a
-/// new name does not compile without its sentence.
+/// The sentence for an error without further context. One arm per name, so that a new name does not
+/// compile without its sentence.
 fn sentence(name: ErrorName) -> &'static str {
     match name {
         ErrorName::ModelIdNotFound => "This model is not available any more. Refresh the list.",

@@ -1,7 +1,7 @@
-//! Flow charts as plain data: where nodes lie, how arrows run, how all is drawn and how large.
+//! Flow charts as plain data: positions of nodes, routes of arrows, drawing and zoom.
 //!
-//! `components::flow_chart` puts into the page what is decided here. Nothing is measured in the
-//! page: the server and every browser come to the same drawing.
+//! `components::flow_chart` renders what is computed here. Nothing is measured in the page: the
+//! server and every browser produce the same drawing.
 
 pub(crate) mod draw;
 pub(crate) mod focus;

@@ -1,9 +1,9 @@
 //! The web app: pages and components, rendered on the server first and then hydrated.
 //!
-//! A page reads signals and draws; what to draw is decided in plain functions, and every request
-//! goes through [`api`]. `server` renders [`shell`], `frontend` hydrates [`App`].
+//! A page reads signals and draws; plain functions decide what to draw, and every request goes
+//! through [`api`]. `server` renders [`shell`], `frontend` hydrates [`App`].
 
-// Views are nested types; those of whole pages are deeper than the compiler expects of anybody.
+// Views are nested types; those of whole pages exceed the compiler's default limit.
 #![recursion_limit = "256"]
 #![expect(unreachable_pub, reason = "the component macro makes everything it generates public")]
 
@@ -39,13 +39,13 @@ use pages::test::TestPage;
 
 pub use components::flow_chart::{FlowChart, NodeStatus};
 
-/// What the server knows before any request: its configuration, given to the first rendering
-/// and carried over to the browser within the page.
+/// What is known before any request: the server's configuration, given to the first rendering and
+/// passed to the browser within the page.
 #[derive(Clone, Debug)]
 pub struct Config(pub ConfigReply);
 
-/// The whole app. Every page has two spellings, and hydration matches the path too, so each
-/// spelling is a route of its own.
+/// The whole app. Every page has two spellings, and hydration also matches the path, so each
+/// spelling has its own route.
 #[component]
 pub fn App() -> impl IntoView {
     provide_meta_context();
@@ -84,12 +84,12 @@ fn config() -> ConfigReply {
     expect_context::<Config>().0
 }
 
-/// Says on the root element that the page now reacts: scripts and tests wait for it.
-/// Effects run in the browser only, and only after hydration.
+/// Marks the root element as hydrated: scripts and tests wait for this. Effects run in the browser
+/// only, after hydration.
 fn mark_hydrated() {
     Effect::new(|_| {
         if let Some(root) = document().document_element() {
-            // Setting an attribute of a valid name can't fail.
+            // Setting an attribute with a valid name cannot fail.
             let _ = root.set_attribute("data-hydrated", "true");
         }
     });

@@ -1,16 +1,16 @@
-//! Addresses of pages, for links on other pages.
+//! URLs of pages, for links on other pages.
 
 use leptos_router::params::ParamsMap;
 use wire::JobId;
 
-/// The address where jobs are chosen for a folder.
+/// The page that lists the jobs for a folder.
 pub(crate) fn jobs_url(folder: &str) -> String {
     let mut query = ParamsMap::new();
     query.insert("wb", folder.to_owned());
     format!("/jobs.html{}", query.to_query_string())
 }
 
-/// The address where a run of a job is followed; without a run, where the job is previewed.
+/// The page that follows a run of a job; without a run, the preview of the job.
 pub(crate) fn tracking_url(job_name: &str, id: Option<JobId>) -> String {
     let mut query = ParamsMap::new();
     query.insert("jobName", job_name.to_owned());

@@ -1,4 +1,4 @@
-//! One answer as a signal that a page can draw, fetched when the page is there and again when asked.
+//! A response as a signal, fetched once the page is hydrated and again on request.
 
 use std::future::Future;
 
@@ -7,25 +7,23 @@ use leptos::task::spawn_local;
 
 use crate::api::ApiError;
 
-/// How far a request has come.
+/// The state of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Load<T> {
-    /// Still under way; also what the server renders.
+    /// Under way; also what the server renders.
     Pending,
-    /// The answer.
     Ready(T),
-    /// No answer, and why.
     Failed(ApiError),
 }
 
 /// A request that can be repeated.
 pub(crate) struct Loader<T: 'static> {
-    /// How far it has come. While it is repeated, the old answer stays.
+    /// The state of the request. While it is repeated, the old response stays.
     pub(crate) state: ReadSignal<Load<T>>,
     again: RwSignal<u32>,
 }
 
-// By hand: deriving them would ask the same of `T`.
+// By hand, because deriving would require the same traits of `T`.
 impl<T> Clone for Loader<T> {
     fn clone(&self) -> Self {
         *self
@@ -35,8 +33,8 @@ impl<T> Clone for Loader<T> {
 impl<T> Copy for Loader<T> {}
 
 impl<T: Clone + Send + Sync + 'static> Loader<T> {
-    /// Sends the request once the page is hydrated. An answer that comes after the page was left
-    /// finds its signal disposed and is dropped.
+    /// Sends the request once the page is hydrated. If the page is left before the response
+    /// arrives, the response is dropped.
     pub(crate) fn new<F>(request: impl Fn() -> F + 'static) -> Self
     where
         F: Future<Output = Result<T, ApiError>> + 'static,

@@ -1,9 +1,9 @@
-//! What a model wrote, as HTML that is safe to put into a page.
+//! A model's Markdown as HTML that is safe to put into a page.
 //!
-//! Nothing is cleaned afterwards: the text is parsed, and [`render`] writes HTML of its own in
-//! which every text and every attribute is escaped. Tags that the text brings along are shown,
-//! never obeyed. The session responses call this for completed blocks and put the answer into
-//! an element of class `markdown`; clicks on `.copy-button` are theirs to handle.
+//! Nothing is sanitised afterwards: the text is parsed, and [`render`] writes HTML of its own in
+//! which every text and every attribute is escaped. Tags in the text are displayed, never
+//! interpreted. The session responses call this for completed blocks and put the result into an
+//! element of class `markdown`; they also handle clicks on `.copy-button`.
 
 mod address;
 mod escape;
@@ -16,18 +16,18 @@ use pulldown_cmark::{Event, Options, Parser, Tag};
 
 pub(crate) use escape::push_escaped;
 
-/// Beyond this many bytes a text stays plain. No answer meant for reading is that long, and
-/// parsing happens on the thread that also draws the page.
+/// Longer texts, in bytes, stay plain. No answer meant for reading is that long, and parsing
+/// happens on the thread that also draws the page.
 const MAX_BYTES: usize = 512 * 1024;
 
-/// With more quotes and lists than this opened in one line a text stays plain: the parser goes
-/// through all that are open at every line that follows.
+/// A text with a line that opens more quotes and lists than this stays plain: the parser goes
+/// through all open ones at every following line.
 const MAX_MARKERS: usize = 100;
 
 const OPTIONS: Options =
     Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
-/// Whether the text has marks that Markdown would draw differently. Plain prose has none, even
+/// Whether the text has markup that Markdown would render differently. Plain prose has none, even
 /// in several paragraphs.
 pub(crate) fn looks_like_markdown(text: &str) -> bool {
     if !is_parsable(text) {
@@ -36,7 +36,7 @@ pub(crate) fn looks_like_markdown(text: &str) -> bool {
     let mut numbered_items = 0;
     Parser::new_ext(text, OPTIONS).any(|event| match event {
         Event::Start(Tag::CodeBlock(kind)) => kind.is_fenced(),
-        // "1984. What a year!" is a list only to the parser.
+        // Only the parser takes "1984. What a year!" for a list.
         Event::Start(Tag::List(Some(first))) => first <= 1,
         Event::Start(Tag::Item) => {
             numbered_items += 1;
@@ -48,7 +48,7 @@ pub(crate) fn looks_like_markdown(text: &str) -> bool {
     })
 }
 
-/// The text as HTML, to be set as the inner HTML of an element of class `markdown`.
+/// The text as HTML, for the inner HTML of an element of class `markdown`.
 pub(crate) fn to_html(text: &str) -> String {
     if !is_parsable(text) {
         return render::plain(text);
@@ -56,7 +56,7 @@ pub(crate) fn to_html(text: &str) -> String {
     render::render(text, Parser::new_ext(text, OPTIONS).into_offset_iter())
 }
 
-/// Whether the parser will be done with the text before anybody notices.
+/// Whether the parser will process the text quickly enough.
 fn is_parsable(text: &str) -> bool {
     text.len() <= MAX_BYTES && text.lines().all(|line| count_markers(line) <= MAX_MARKERS)
 }

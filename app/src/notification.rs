@@ -1,17 +1,17 @@
-//! Notifications of the browser, for those who look elsewhere. Nobody is asked to allow them but by
-//! a click.
+//! Browser notifications, for people who look elsewhere. Permission is requested only after a
+//! click.
 
 use leptos::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::js_sys::Reflect;
 use web_sys::{Notification, NotificationPermission};
 
-/// Whether there are any here, and nobody has decided about them yet. In the browser only.
+/// Whether notifications are supported and not yet decided about. In the browser only.
 pub(crate) fn can_be_asked_for() -> bool {
     is_known() && Notification::permission() == NotificationPermission::Default
 }
 
-/// Asks the user to allow them.
+/// Asks the user for permission.
 pub(crate) async fn ask() {
     if let Ok(asked) = Notification::request_permission() {
         // A refusal is an answer, too.
@@ -19,18 +19,18 @@ pub(crate) async fn ask() {
     }
 }
 
-/// Tells something if the page is not looked at, and that is allowed.
+/// Shows a notification if the page is hidden and notifications are allowed.
 pub(crate) fn tell_if_hidden(text: &str) {
     if document().hidden()
         && is_known()
         && Notification::permission() == NotificationPermission::Granted
     {
-        // Where the browser refuses nevertheless, the title of the page says it.
+        // If the browser refuses after all, the page's title still shows it.
         let _ = Notification::new(text);
     }
 }
 
-/// Pages over plain HTTP from another machine have none.
+/// Pages over plain HTTP from another machine have no notifications.
 fn is_known() -> bool {
     Reflect::has(&window(), &"Notification".into()).unwrap_or_default()
 }

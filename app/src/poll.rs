@@ -6,9 +6,9 @@
 //!     └── back-off ◄── connection lost
 //! ```
 //!
-//! After a lost connection nobody knows whether the last answer was lost with it. So the loop takes
-//! a new token and reads the history from its beginning: nothing is missed, and the sink, which is
-//! told to rewind, shows nothing twice.
+//! After a lost connection it is unknown whether the last answer was lost with it. So the loop
+//! takes a new token and reads the history from its beginning: nothing is missed, and the sink,
+//! which is told to rewind, shows nothing twice.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -22,26 +22,26 @@ use wire::{ErrorName, LiveBatch, LiveToken};
 
 use crate::api::{self, ApiError};
 
-/// How the connection to what is followed is.
+/// The state of the connection to what is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Connection {
-    /// Not yet known.
+    /// No answer has arrived yet.
     Connecting,
     /// Responses arrive as they happen.
     Live,
-    /// Lost; the next try comes by itself.
+    /// Lost; the loop retries on its own.
     Lost(ApiError),
     /// It has ended, and everything was read.
     Ended,
-    /// There is no such thing, or not any more.
+    /// It does not exist, or no longer exists.
     NotFound,
 }
 
-/// A first call that is not answered by then has no history to bring: what is followed is new, and
-/// its reader need not wait for something to happen in it.
+/// A first call that is not answered by then has no history: what is followed is new, and counts as
+/// connected although nothing has happened in it yet.
 const QUIET: Duration = Duration::from_millis(250);
 
-/// The wait before the nth try: doubling from half a second to eight.
+/// The delay before the nth retry: doubling from half a second to eight seconds.
 pub(crate) fn back_off(failures: u32) -> Duration {
     Duration::from_millis(500 << failures.saturating_sub(1).min(4))
 }
@@ -49,43 +49,43 @@ pub(crate) fn back_off(failures: u32) -> Duration {
 /// What an answer means for the loop.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// Read on.
+    /// Make the next call.
     Continue,
-    /// Wait, then begin anew.
+    /// Wait, then start over.
     Retry(ApiError),
     /// Nothing more will come.
     End(Connection),
 }
 
-/// What the loop needs of what it follows. Without its type, so that the loop is in the download
-/// once and not once for each page.
+/// What the loop needs of what it follows. A trait object, so that the download contains the loop
+/// once instead of once per page.
 pub(crate) trait Source {
-    /// What is read at each beginning, before any response: its path.
+    /// The path of what is read at each start, before any response.
     fn preface(&self) -> Option<String> {
         None
     }
 
-    /// Takes that in.
+    /// Processes what was read from the path of the preface.
     fn take_preface(&self, _answer: &str) -> Next {
         Next::Continue
     }
 
-    /// The history comes again from its beginning.
+    /// The history will come again from its beginning.
     fn rewind(&self);
 
     /// The next call: its path up to the token, and its body if it has one.
     fn call(&self) -> (String, Option<String>);
 
-    /// Takes in an answer.
+    /// Processes an answer to the call.
     fn take(&self, answer: &str) -> Next;
 
-    /// The connection is so now.
+    /// Reports the state of the connection.
     fn tell(&self, connection: Connection);
 }
 
-/// Reads the answer of a call for many; without one, what that means for the loop.
+/// Parses the answer of a call for many entities; the error says how the loop continues.
 pub(crate) fn read_batch(answer: &str) -> Result<LiveBatch, Next> {
-    // Errors are short: only they are read twice.
+    // Errors are short, so only they are parsed twice.
     match api::parse(answer).or_else(|_| api::accept::<LiveBatch>(answer)) {
         Ok(batch) => Ok(batch),
         Err(ApiError::Domain { name: ErrorName::HttpRequestTimeout, .. }) => Err(Next::Continue),
@@ -93,7 +93,7 @@ pub(crate) fn read_batch(answer: &str) -> Result<LiveBatch, Next> {
     }
 }
 
-/// Follows something until it ends or the reactive owner of the caller is gone.
+/// Follows something until it ends or the caller's reactive owner is disposed.
 pub(crate) fn follow_source(source: Rc<dyn Source>) {
     let Ok(controller) = AbortController::new() else { return };
     let signal = controller.signal();
@@ -121,7 +121,7 @@ pub(crate) fn follow_source(source: Rc<dyn Source>) {
     });
 }
 
-/// Reads the whole history and whatever follows, under a new token.
+/// Reads the whole history and what follows, with a new token.
 async fn read_from_start(
     source: &Rc<dyn Source>,
     signal: &AbortSignal,
@@ -164,7 +164,7 @@ async fn read_from_start(
     }
 }
 
-/// Counts as connected unless the cell that it returns is set before [`QUIET`] is over.
+/// Reports [`Connection::Live`] after [`QUIET`], unless the returned cell is set before.
 fn say_live_when_quiet(source: &Rc<dyn Source>, signal: &AbortSignal) -> Rc<Cell<bool>> {
     let answered = Rc::new(Cell::new(false));
     let (source, signal, seen) = (source.clone(), signal.clone(), answered.clone());
@@ -183,7 +183,7 @@ pub(crate) async fn sleep(duration: Duration) {
     let (done, wait) = futures_channel::oneshot::channel();
     set_timeout(
         move || {
-            // Nobody waits any more: fine.
+            // Fails if nobody waits any more, which is fine.
             let _ = done.send(());
         },
         duration,

@@ -1,6 +1,6 @@
-//! The HTML document around [`App`], and the policy that says what may run in it.
+//! The HTML document around [`App`], and its content security policy.
 //!
-//! Rendered on the server only, once a request. All scripts come from this server: the one inline
+//! Rendered on the server only, once per request. All scripts come from this server: the one inline
 //! script starts the hydration and carries the request's nonce.
 
 use axum::http::{HeaderValue, header};
@@ -13,12 +13,12 @@ use leptos_meta::MetaTags;
 
 use crate::App;
 
-/// Where the browser finds the built half of the app. Releases have content-hashed names.
+/// The paths of the built browser side. Releases have content hashes in their names.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 pub struct AssetPaths {
     /// The loader that `wasm-bindgen` generated.
     pub js: String,
-    /// The app itself.
+    /// The app as WASM.
     pub wasm: String,
     /// All styles in one file.
     pub css: String,
@@ -72,8 +72,8 @@ fn watch_port(options: &LeptosOptions) -> Option<u32> {
         .then(|| options.reload_external_port.unwrap_or(options.reload_port))
 }
 
-/// What may happen in a page: our own scripts (those inline only with `nonce`), WASM, our own
-/// styles, images and calls. Nothing from elsewhere, no frames around it, no inline styles.
+/// What a page may do: our own scripts (inline only with `nonce`), WASM, our own styles, images and
+/// calls. Nothing from elsewhere, no frames around it, no inline styles.
 fn content_security_policy(nonce: &str, watch_port: Option<u32>) -> String {
     let watch = watch_port
         .map(|port| format!(" ws://localhost:{port} ws://127.0.0.1:{port}"))

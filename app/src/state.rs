@@ -1,5 +1,5 @@
-//! What pages know. [`transcript`], [`bridge`] and [`job`] are plain data and functions, over
-//! [`blocks`] and [`spending`]; [`feed`], [`project`] and [`tracking`] put them into signals.
+//! The state of pages. [`transcript`], [`bridge`] and [`job`] are plain data and functions, built
+//! on [`blocks`] and [`spending`]; [`feed`], [`project`] and [`tracking`] put them into signals.
 
 pub(crate) mod blocks;
 pub(crate) mod bridge;

@@ -2,7 +2,7 @@
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Brings the page that the server rendered to life. The page's own script calls it once.
+/// Hydrates the page that the server rendered. The page's own script calls it once.
 #[wasm_bindgen]
 pub fn hydrate() {
     console_error_panic_hook::set_once();

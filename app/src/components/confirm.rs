@@ -1,16 +1,16 @@
-//! A question with two answers, in front of the page.
+//! A modal question with two answers.
 
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
-/// Shows `question` while it is there. Escape is a no.
+/// Shows `question` while there is one. Escape means no.
 #[component]
 pub(crate) fn Confirm(
-    /// What is asked; nothing while there is nothing to ask.
+    /// The question; `None` while the dialog is closed.
     question: RwSignal<Option<String>>,
-    /// What the button says that means yes.
+    /// The label of the button that means yes.
     yes: &'static str,
-    /// Called with yes.
+    /// Called when the answer is yes.
     on_yes: Callback<()>,
 ) -> impl IntoView {
     let dialog = NodeRef::<Dialog>::new();
@@ -19,7 +19,7 @@ pub(crate) fn Confirm(
         if question.get().is_none() {
             element.close();
         } else if !element.open() {
-            // Fails only for a dialog that is not in the page.
+            // Fails only for a dialog outside the document.
             let _ = element.show_modal();
         }
     });

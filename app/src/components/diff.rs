@@ -4,14 +4,14 @@ use leptos::prelude::*;
 
 use crate::erase::Erase;
 
-/// What a line of a diff is.
+/// The kind of a line in a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Line {
     Added,
     Removed,
-    /// Where a change is.
+    /// The position of a change.
     Hunk,
-    /// Which file it is in.
+    /// The name of the file.
     Head,
     Same,
 }
@@ -28,7 +28,7 @@ impl Line {
     }
 }
 
-/// The diff, each stretch of lines of one sort in an element of its own.
+/// Draws the diff, with one element for each run of lines of the same kind.
 pub(crate) fn draw_diff(text: &str) -> AnyView {
     let stretches = stretches(text).into_iter().map(|(line, text)| {
         view! { <span class=line.class()>{text}</span> }
@@ -42,9 +42,9 @@ pub(crate) fn draw_diff(text: &str) -> AnyView {
     .erase()
 }
 
-/// The text, cut where the sort of its lines changes.
+/// Splits the text where the kind of its lines changes.
 fn stretches(diff: &str) -> Vec<(Line, String)> {
-    // A removed line that begins with dashes looks like the head of a file, but is below one.
+    // A removed line that begins with dashes looks like a file header, but comes after one.
     let mut is_head = true;
     let mut all: Vec<(Line, String)> = Vec::new();
     for text in diff.lines() {

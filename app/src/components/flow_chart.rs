@@ -1,4 +1,4 @@
-//! The flow chart of a job: its tasks, how far each of them is, and which one is looked at.
+//! The flow chart of a job: its tasks, their statuses, and which one is selected.
 
 mod zoom;
 
@@ -18,21 +18,21 @@ use zoom::{Zoom, ZoomButtons};
 
 pub use crate::flow_chart::look::NodeStatus;
 
-/// `#chart-container` and the buttons that zoom. The chart is drawn once, without any status: what
-/// changes of a node changes there only, in the browser.
+/// `#chart-container` and the zoom buttons. The chart is drawn once, without any status; later
+/// changes of a node are applied to that node only, in the browser.
 #[component]
 pub fn FlowChart(
-    /// What to draw.
+    /// The chart to draw.
     chart: Chart,
-    /// How far the task of a work is; tracked.
+    /// The status of a work's task; tracked.
     #[prop(into)]
     status: Callback<u32, Option<NodeStatus>>,
-    /// For how long it has been running; tracked.
+    /// How long it has been running; tracked.
     #[prop(optional, into)]
     elapsed: Option<Callback<u32, Option<String>>>,
-    /// The work that is looked at. Choosing a node again chooses none.
+    /// The selected work. Selecting a node again clears the selection.
     selected: RwSignal<Option<u32>>,
-    /// Whether nodes can be chosen.
+    /// Whether nodes can be selected.
     interactive: bool,
 ) -> impl IntoView {
     let layout = lay_out(&chart);
@@ -85,14 +85,14 @@ pub fn FlowChart(
             event.prevent_default();
             let at = Some((event.client_x(), event.client_y()));
             let down = event.delta_y();
-            // Sideways it means nothing.
+            // Sideways scrolling does not zoom.
             if down != 0.0 {
                 zoom.step(down < 0.0, at);
             }
         }
     };
     let touch = move |event: PointerEvent| {
-        // A mouse can leave the chart without a word, and has one pointer only.
+        // A mouse may leave the chart without an event, and has only one pointer.
         if event.pointer_type() != "mouse" {
             let at = (event.client_x(), event.client_y());
             pinch.update_value(|pinch| pinch.press(event.pointer_id(), at, zoom.now()));
@@ -108,7 +108,7 @@ pub fn FlowChart(
     let lift = move |event: PointerEvent| {
         pinch.update_value(|pinch| pinch.lift(event.pointer_id()));
     };
-    // One finger scrolls; two must not, or the browser takes them away from the chart.
+    // One finger scrolls; two must not, or the browser takes the gesture away from the chart.
     let keep_fingers = move |event: TouchEvent| {
         if event.cancelable() && pinch.with_value(Pinch::is_active) {
             event.prevent_default();
@@ -138,7 +138,7 @@ pub fn FlowChart(
     }
 }
 
-/// Keeps the node of a work as `look` says.
+/// Keeps the node of a work in sync with `look`.
 fn follow_look(
     container: NodeRef<Div>,
     id: u32,
@@ -161,7 +161,7 @@ fn follow_look(
 
 fn show_look(node: &Element, kind: &str, label: &str, look: &Look) {
     let part = |selector: &str| node.query_selector(selector).ok().flatten();
-    // Setting an attribute of a valid name can't fail.
+    // Setting an attribute with a valid name cannot fail.
     let _ = node.set_attribute("class", &look.class(kind));
     let description = look.description(label);
     let _ = node.set_attribute("aria-label", &description);
@@ -183,11 +183,11 @@ fn show_look(node: &Element, kind: &str, label: &str, look: &Look) {
     }
 }
 
-/// Scripts read the selection from the style of the shape. It is set here because the policy refuses
-/// styles in the server's HTML.
+/// Scripts read the selection from the style of the shape. It is set here because the content
+/// security policy refuses styles in the server's HTML.
 fn show_selection(shape: &Element, selected: bool) {
     if selected {
-        // Not an HTML element, but it has a style in the same way.
+        // An SVG element, but it has a `style` like an HTML element.
         let style = HtmlElement::style(shape.unchecked_ref());
         let _ = style.set_property("stroke-width", "5px");
     } else {
@@ -195,7 +195,7 @@ fn show_selection(shape: &Element, selected: bool) {
     }
 }
 
-/// The work whose node was hit.
+/// The work whose node contains the element.
 fn work_at(element: &Element) -> Option<u32> {
     let node = element.closest("[data-work-id]").ok().flatten()?;
     node.get_attribute("data-work-id")?.parse().ok()
@@ -209,12 +209,12 @@ fn find_work(container: &Element, id: u32) -> Option<Element> {
 fn focus_work(container: NodeRef<Div>, id: u32) {
     let container = container.get_untracked();
     if let Some(node) = container.and_then(|container| find_work(&container, id)) {
-        // Not an HTML element, but it takes the focus in the same way.
+        // An SVG element, but it takes the focus like an HTML element.
         let _ = node.unchecked_into::<HtmlElement>().focus();
     }
 }
 
-/// Where the nodes of tasks lie, by work id.
+/// The positions of the task nodes, by work id.
 fn task_places(chart: &Chart, layout: &Layout) -> Vec<(u32, Place)> {
     let nodes = chart.nodes.iter().zip(&layout.nodes);
     nodes.filter_map(|(node, &place)| Some((node.hint.work_id()?, place))).collect()

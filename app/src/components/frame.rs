@@ -8,7 +8,7 @@ use crate::config;
 use crate::erase::Erase;
 use crate::links::jobs_url;
 
-/// What a link at the top leads to.
+/// The target of a link in the bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Section {
     Sessions,
@@ -28,12 +28,12 @@ fn section_of(path: &str) -> Option<Section> {
     }
 }
 
-/// The frame; `children` is the page. The test page has none: its text is the greeting alone.
+/// The frame around a page. The test page has none: its text is the greeting alone.
 #[component]
 pub(crate) fn Frame(children: Children) -> impl IntoView {
     let path = use_location().pathname;
     let section = Memo::new(move |_| path.with(|path| section_of(path)));
-    // The bar stays as it is, with the focus on its link, from page to page.
+    // The bar persists across pages, with the focus on its link.
     let is_bare = Memo::new(move |_| section.get() == Some(Section::Test));
     view! {
         {move || (!is_bare.get()).then(|| view! { <Bar section=section /> }.erase())}
@@ -43,7 +43,7 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
     }
 }
 
-/// The bar at the top, and before it the way past it.
+/// The bar at the top, preceded by the link that skips it.
 #[component]
 fn Bar(section: Memo<Option<Section>>) -> impl IntoView {
     let config = config();
@@ -74,7 +74,7 @@ fn Bar(section: Memo<Option<Section>>) -> impl IntoView {
                 <a href="/test.html" aria-current=move || current(Section::Test)>
                     "Test"
                 </a>
-                // Not a page of the app: the browser has to go there itself.
+                // Not a page of the app: the browser has to load it.
                 {config.locked.then(|| view! { <a href="/logins" rel="external">"Logins"</a> })}
             </nav>
         </header>

@@ -1,16 +1,16 @@
-//! A line that an extension wrote.
+//! A log line of an extension.
 
 use leptos::prelude::*;
 use wire::LogLevel;
 
-/// The line; its level is a word, too.
+/// The line; its level is shown as a word, too.
 #[component]
 pub(crate) fn LogLine(
-    /// Who wrote it, where that is not clear.
+    /// The extension's name, where it is not obvious.
     extension: Option<String>,
     level: LogLevel,
     message: String,
-    /// It is there for the moment.
+    /// Whether the line is ephemeral.
     fleeting: bool,
 ) -> impl IntoView {
     let level = match level {

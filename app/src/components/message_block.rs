@@ -1,4 +1,4 @@
-//! One message block: a header that folds it, and what was said or done.
+//! One message block: a header that folds it, and its content.
 
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -8,8 +8,8 @@ use crate::erase::Erase;
 use crate::markdown;
 use crate::state::blocks::{Block, BlockKind};
 
-/// A block. While it receives it is raw text of limited height; once complete it folds and may be
-/// shown as Markdown.
+/// A block. While it receives text, it is shown raw with limited height; once complete, it folds
+/// and may be rendered as Markdown.
 #[component]
 pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl IntoView {
     let cell = StoredValue::new(block);
@@ -19,14 +19,14 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
     let denied = Memo::new(move |_| look(|block| block.denied));
     let verdict = Memo::new(move |_| cell.with_value(|block| block.with(Block::verdict)));
     let header = Memo::new(move |_| cell.with_value(|block| block.with(|b| b.header(kind))));
-    // A tool's output is never Markdown, and what still arrives is not looked at.
+    // A tool's output is never Markdown, and incomplete text is not checked.
     let is_markdown = Memo::new(move |_| {
         kind != BlockKind::Tool
             && completed.get()
             && look(|block| markdown::looks_like_markdown(&block.body))
     });
 
-    // What the reader chose; until then the kind decides.
+    // The reader's choice; until there is one, the kind decides.
     let folded = RwSignal::new(None::<bool>);
     let collapsed =
         Memo::new(move |_| completed.get() && folded.get().unwrap_or_else(|| kind.folds()));
@@ -58,7 +58,7 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
             class:denied=denied
         >
             <div class="message-block-row">
-                // The whole header folds the block; the button in it is for the keyboard.
+                // The whole header folds the block; its button is for the keyboard.
                 <div class="message-block-header" on:click=move |_| toggle()>
                     <button
                         type="button"
@@ -86,7 +86,7 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
                             })
                     }}
                 </div>
-                // Beside the header, whose text is a contract.
+                // Next to the header, whose text is a contract.
                 {move || {
                     verdict
                         .get()
@@ -98,7 +98,7 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
     }
 }
 
-/// Raw text that grows. Only what is new is added to the page, so that a long message costs no
+/// Raw text that grows. Only the new part is added to the document, so that a long message costs no
 /// more per word than a short one.
 #[component]
 fn ReceivingBody(cell: StoredValue<ArcRwSignal<Block>>) -> impl IntoView {
@@ -109,7 +109,7 @@ fn ReceivingBody(cell: StoredValue<ArcRwSignal<Block>>) -> impl IntoView {
         let mut length = length.unwrap_or(0);
         let text = shown.with_value(Clone::clone).unwrap_or_else(|| {
             let text = document().create_text_node("");
-            // An element that is in the page takes a child.
+            // Cannot fail for an element in the document.
             let _ = body.append_child(&text);
             shown.set_value(Some(text.clone()));
             text
@@ -119,7 +119,7 @@ fn ReceivingBody(cell: StoredValue<ArcRwSignal<Block>>) -> impl IntoView {
                 if let Some(new) = block.body.get(length..) {
                     let _ = text.append_data(new);
                 } else {
-                    // Shorter than before: the block began anew.
+                    // Shorter than before: the block was restarted.
                     text.set_data(&block.body);
                 }
                 length = block.body.len();

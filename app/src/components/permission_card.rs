@@ -1,5 +1,5 @@
 //! `.permission-card`: what a tool wants to do, and the buttons that allow or refuse it. Everything
-//! in it may come from a model, so it is drawn as plain text.
+//! in it may come from a model, so it is shown as plain text.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,20 +13,20 @@ use super::diff::draw_diff;
 use crate::api::ApiError;
 use crate::erase::Erase;
 
-/// An answer under way.
+/// The request that sends an answer.
 pub(crate) type Answer = Pin<Box<dyn Future<Output = Result<(), ApiError>>>>;
 
-/// The card. Whoever answers first counts; everybody sees what came of it.
+/// The card. The first answer counts; everybody sees the outcome.
 #[component]
 pub(crate) fn PermissionCard(
     id: PermissionId,
     request: PermissionRequest,
-    /// Nothing while it waits.
+    /// `None` while the request is pending.
     #[prop(into)]
     outcome: Signal<Option<PermissionOutcome>>,
-    /// The answers that are offered.
+    /// The answers to offer.
     decisions: &'static [PermissionDecision],
-    /// Sends one.
+    /// Sends the chosen answer.
     answer: Callback<PermissionDecision, Answer>,
 ) -> impl IntoView {
     let is_sent = RwSignal::new(false);
@@ -36,7 +36,7 @@ pub(crate) fn PermissionCard(
         problem.set(None);
         let answer = answer.run(decision);
         spawn_local(async move {
-            // What came of it is told by the stream, which every viewer reads.
+            // The outcome arrives with the stream, which every viewer reads.
             if let Err(error) = answer.await {
                 is_sent.try_set(false);
                 problem.try_set(Some(error.to_string()));
@@ -126,7 +126,7 @@ fn button_class(decision: PermissionDecision) -> &'static str {
     }
 }
 
-/// `always` says what an answer for the rest of the session covers.
+/// `always` describes what an approval for the rest of the session covers.
 fn button_text(decision: PermissionDecision, always: Option<&str>) -> String {
     let text = match decision {
         PermissionDecision::Approve => "Approve once",
@@ -146,7 +146,7 @@ fn outcome_text(outcome: PermissionOutcome) -> &'static str {
     }
 }
 
-/// What is said while questions wait; nothing if none does.
+/// The text shown while requests are pending; `None` if there are none.
 pub(crate) fn waiting_text(waiting: usize) -> Option<String> {
     match waiting {
         0 => None,
@@ -155,7 +155,7 @@ pub(crate) fn waiting_text(waiting: usize) -> Option<String> {
     }
 }
 
-/// The title of a window in which questions wait has a mark.
+/// Marks the window's title while requests are pending.
 pub(crate) fn mark_title(title: &str, asks: bool) -> String {
     let mark = if asks { "(?) " } else { "" };
     format!("{mark}{title}")

@@ -3,15 +3,15 @@
 use leptos::prelude::*;
 use wire::PermissionMode;
 
-/// Careful first.
+/// The most careful mode first.
 const MODES: [PermissionMode; 3] =
     [PermissionMode::Ask, PermissionMode::ApproveAll, PermissionMode::Deny];
 
-/// The choice; it can't be made while it is not known what counts now.
+/// The selection; disabled until the current mode is known.
 #[component]
 pub(crate) fn PermissionSelect(
     #[prop(into)] mode: Signal<Option<PermissionMode>>,
-    /// Called with what was chosen.
+    /// Called with the new mode.
     on_choice: Callback<PermissionMode>,
 ) -> impl IntoView {
     let word = move || mode.get().map(PermissionMode::as_str);

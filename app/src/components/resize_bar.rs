@@ -1,21 +1,21 @@
-//! The bar between two parts: dragged by mouse, finger or pen, or moved by the arrow keys.
+//! The bar between two parts: dragged by mouse, finger or pen, or moved with the arrow keys.
 //!
-//! It sizes the part that follows it. The first size is the style sheet's; only a move writes a
-//! style, and only in the browser, because the content security policy refuses `style="…"` in
-//! the server's HTML.
+//! It sizes the part after it. The initial size comes from the style sheet; only a move sets a
+//! style, and only in the browser, because the content security policy refuses `style="…"` in the
+//! server's HTML.
 
 use leptos::ev::{KeyboardEvent, PointerEvent};
 use leptos::html::Div;
 use leptos::prelude::*;
 use web_sys::{Element, HtmlElement};
 
-/// Neither part gets smaller than this.
+/// Minimum size of either part.
 const MINIMUM_PX: f64 = 160.0;
-/// How far an arrow key moves the bar, and with Shift.
+/// How far an arrow key moves the bar, without and with Shift.
 const STEP_PX: f64 = 16.0;
 const LARGE_STEP_PX: f64 = 80.0;
 
-/// Which way the bar moves.
+/// The direction in which the bar moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Axis {
     /// Left and right, between two columns.
@@ -40,7 +40,7 @@ impl Axis {
         }
     }
 
-    /// The separator stands upright where the parts lie side by side.
+    /// The separator is vertical where the parts are side by side.
     fn aria_orientation(self) -> &'static str {
         match self {
             Self::Horizontal => "vertical",
@@ -49,21 +49,21 @@ impl Axis {
     }
 }
 
-/// What a key asks for.
+/// What a key does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Move {
-    /// Grow the following part by so many pixels; negative shrinks it.
+    /// Grow the part after the bar by so many pixels; negative shrinks it.
     By(f64),
-    /// As small as allowed.
+    /// The smallest allowed size.
     Smallest,
-    /// As large as allowed.
+    /// The largest allowed size.
     Largest,
 }
 
 fn key_move(axis: Axis, key: &str, large: bool) -> Option<Move> {
     let step = if large { LARGE_STEP_PX } else { STEP_PX };
     match (axis, key) {
-        // The part that follows grows when the bar moves towards the one before it.
+        // The part after the bar grows when the bar moves towards the one before it.
         (Axis::Horizontal, "ArrowLeft") | (Axis::Vertical, "ArrowUp") => Some(Move::By(step)),
         (Axis::Horizontal, "ArrowRight") | (Axis::Vertical, "ArrowDown") => Some(Move::By(-step)),
         (_, "Home") => Some(Move::Largest),
@@ -72,7 +72,8 @@ fn key_move(axis: Axis, key: &str, large: bool) -> Option<Move> {
     }
 }
 
-/// The size that is really given: both parts keep their minimum, the first one in doubt.
+/// The allowed size closest to `wanted`: both parts keep their minimum, the first one takes
+/// precedence.
 fn clamp_size(wanted: f64, container: f64) -> f64 {
     wanted.min(container - MINIMUM_PX).max(MINIMUM_PX)
 }
@@ -87,12 +88,12 @@ fn to_whole(number: f64) -> i32 {
 pub(crate) fn ResizeBar(
     axis: Axis,
     target: NodeRef<Div>,
-    /// What the bar changes, for people who can't see it.
+    /// What the bar changes, for assistive technology.
     label: &'static str,
 ) -> impl IntoView {
     // Where a drag began: the pointer's position and the part's size.
     let drag = RwSignal::new(None::<(f64, f64)>);
-    // In percent of the whole, for assistive technology. Half of it until it can be measured.
+    // Percentage of the whole, for assistive technology. 50 until it can be measured.
     let share = RwSignal::new(50);
     let measure = move |size: f64, whole: f64| {
         let now = to_whole(100.0 * size / whole.max(1.0)).clamp(0, 100);
@@ -106,8 +107,7 @@ pub(crate) fn ResizeBar(
         let Some(container) = part.parent_element() else { return };
         let whole = axis.extent(&container);
         let size = clamp_size(wanted, whole);
-        // Printing a float takes 16 kB of code; nobody needs half a pixel. The browser takes any
-        // length.
+        // Formatting a float takes 16 kB of code, and nobody needs half a pixel.
         let pixels = to_whole(size);
         let _ = HtmlElement::style(&part).set_property("flex-basis", &format!("{pixels}px"));
         measure(size, whole);
@@ -130,7 +130,8 @@ pub(crate) fn ResizeBar(
         }
         event.prevent_default();
         let bar = event_target::<HtmlElement>(&event);
-        // Without capture a fast pointer leaves the bar behind; a pointer that is gone needs none.
+        // Without capture a fast pointer leaves the bar behind. Fails if the pointer is gone, which
+        // is fine.
         let _ = bar.set_pointer_capture(event.pointer_id());
         let _ = bar.focus();
         drag.set(size_now().map(|size| (axis.pointer(&event), size)));

@@ -1,5 +1,5 @@
-//! What a session says: its blocks, one below the other, the questions among them, and whether more
-//! is to come. The bridge draws its projects with the same.
+//! The conversation of a session: its blocks in order, with permission requests among them, and
+//! whether more is to come. The bridge uses the same components for its projects.
 
 use leptos::ev::MouseEvent;
 use leptos::html::Div;
@@ -20,16 +20,16 @@ use crate::state::feed::{BlockEntry, Feed};
 use crate::state::spending::Spending;
 use crate::state::transcript::Remark;
 
-/// So close to the end counts as at the end.
+/// Within this distance, the view counts as being at the end.
 const END_MARGIN_PX: i32 = 48;
 
-/// What part of the content the reader sees.
+/// The visible part of the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ViewPort {
     top: i32,
     height: i32,
     content: i32,
-    /// The reader wants to see what is new.
+    /// Whether the reader wants to see new content.
     follows_end: bool,
 }
 
@@ -40,8 +40,8 @@ impl Default for ViewPort {
 }
 
 impl ViewPort {
-    /// Whether the reader still wants the end after the view has moved. Only a person moves it up;
-    /// but content that shrinks moves it, too, and content that grows leaves it behind.
+    /// Whether the reader still wants the end after the view has moved. Only a person scrolls up;
+    /// but shrinking content also moves the view, and growing content leaves it behind.
     fn moved_to(self, now: Self) -> Self {
         let is_at_end = now.content - now.top - now.height <= END_MARGIN_PX;
         let was_moved_up = now.top < self.top && now.content >= self.content;
@@ -59,27 +59,27 @@ fn measure(element: &HtmlElement) -> ViewPort {
     }
 }
 
-/// What is drawn, and whom answers are for.
+/// What to draw, and where answers go.
 #[derive(Clone, Copy)]
 pub(crate) struct Said {
     pub(crate) blocks: RwSignal<Vec<BlockEntry>>,
-    /// Counts what came.
+    /// Incremented with every change.
     pub(crate) answers: RwSignal<u64>,
-    /// More is to come.
+    /// Whether more is to come.
     pub(crate) works: Signal<bool>,
-    /// How many questions wait.
+    /// Number of pending permission requests.
     pub(crate) waiting: RwSignal<usize>,
-    /// The answers that are offered.
+    /// The answers to offer.
     pub(crate) decisions: &'static [PermissionDecision],
-    /// Sends one, to the source that asked.
+    /// Sends an answer to the source that asked.
     pub(crate) answer: Callback<(usize, PermissionId, PermissionDecision), Answer>,
 }
 
-/// The blocks of a feed, and what its session used.
+/// The blocks of a feed, and the usage of its session.
 #[component]
 pub(crate) fn SessionResponses(
     feed: Feed,
-    /// The id of the container, where the page promises one.
+    /// The container's id, where the page promises one.
     #[prop(optional)]
     id: Option<&'static str>,
 ) -> impl IntoView {
@@ -118,12 +118,11 @@ fn remark_line(remark: Remark) -> AnyView {
         .erase()
 }
 
-/// What was said, one below the other. Follows the end unless the reader has scrolled up; `children`
-/// stand there.
+/// The blocks in order. Follows the end unless the reader has scrolled up; `children` come last.
 #[component]
 pub(crate) fn Stream(
     said: Said,
-    /// What it is, for those who don't see it.
+    /// Describes the content to assistive technology.
     label: &'static str,
     /// The id of the container.
     #[prop(optional_no_strip)]
@@ -141,9 +140,9 @@ pub(crate) fn Stream(
     };
     Effect::new(move |_| {
         said.answers.track();
-        // Whether "Awaits responses" is there changes the height.
+        // The line "Awaits responses" changes the height.
         said.works.track();
-        // What is new is drawn by other effects, perhaps after this one.
+        // Other effects draw the new content, perhaps after this one.
         request_animation_frame(move || {
             if view_port.try_get_value().is_some_and(|view_port| view_port.follows_end)
                 && let Some(element) = container.try_get_untracked().flatten()
@@ -153,7 +152,7 @@ pub(crate) fn Stream(
             }
         });
     });
-    // The policy refuses styles in the server's HTML, so this one is set here.
+    // The content security policy refuses styles in the server's HTML, so this one is set here.
     Effect::new(move |_| {
         let display = if said.works.get() { "block" } else { "none" };
         if let Some(element) = awaiting.get() {
@@ -245,17 +244,17 @@ fn draw_question(said: Said, source: usize, block: ArcRwSignal<Block>) -> AnyVie
     .erase()
 }
 
-/// Goes to the first question that waits.
+/// Scrolls to the first pending permission request.
 fn show_question(container: NodeRef<Div>) {
     let Some(container) = container.get_untracked() else { return };
     let button = container.query_selector(".permission-card.pending button").ok().flatten();
     if let Some(button) = button.and_then(|button| button.dyn_into::<HtmlElement>().ok()) {
-        // What has the focus is in view.
+        // The focused element is scrolled into view.
         let _ = button.focus();
     }
 }
 
-/// The copy buttons are part of rendered Markdown, which has no handlers of its own.
+/// Handles copy buttons: they are part of rendered Markdown, which has no handlers of its own.
 fn copy_code(event: &MouseEvent) {
     let button = event_target::<Element>(event);
     if !button.class_list().contains("copy-button") {
@@ -280,7 +279,7 @@ fn copy_code(event: &MouseEvent) {
     });
 }
 
-/// A model may write a link to this very server; following it would act in the reader's name.
+/// A model may write a link to this very server; following it would act on the reader's behalf.
 fn refuse_own_address(event: &MouseEvent) {
     let link = event_target::<Element>(event).closest("a").ok().flatten();
     let Some(link) = link.and_then(|link| link.dyn_into::<HtmlAnchorElement>().ok()) else {
@@ -291,7 +290,7 @@ fn refuse_own_address(event: &MouseEvent) {
     }
 }
 
-/// False where the browser keeps the clipboard from pages, as it does over plain HTTP from
+/// Returns false where the browser denies pages the clipboard, as it does over plain HTTP from
 /// another machine.
 async fn write_clipboard(text: &str) -> bool {
     if !window().is_secure_context() {
@@ -302,7 +301,7 @@ async fn write_clipboard(text: &str) -> bool {
 
 fn select(element: &Element) {
     if let Ok(Some(selection)) = window().get_selection() {
-        // Then the reader selects by hand.
+        // Fails harmlessly: the reader can select by hand.
         let _ = selection.select_all_children(element);
     }
 }

@@ -1,16 +1,16 @@
-//! Two parts side by side with a bar between them; on a phone one below the other.
+//! Two parts side by side with a bar between them; stacked on a phone.
 
 use leptos::html::Div;
 use leptos::prelude::*;
 
 use super::resize_bar::{Axis, ResizeBar};
 
-/// `#left-part` takes what `#right-part` (800 px at first) leaves.
+/// `#left-part` takes the space that `#right-part` (800 px at first) leaves.
 #[component]
 pub(crate) fn Split(
-    /// What stands in `#left-part`.
+    /// The content of `#left-part`.
     left: AnyView,
-    /// What stands in `#right-part`.
+    /// The content of `#right-part`.
     right: AnyView,
 ) -> impl IntoView {
     let right_part = NodeRef::<Div>::new();

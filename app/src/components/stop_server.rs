@@ -1,4 +1,4 @@
-//! `#stop-server-button`: ends everything, and always asks first.
+//! `#stop-server-button`: stops the server, and always asks first.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -7,14 +7,14 @@ use wire::{JobStatus, SessionId};
 use super::confirm::Confirm;
 use crate::api;
 
-/// The button, and its question.
+/// The button, and its confirmation.
 #[component]
 pub(crate) fn StopServer(
-    /// The session of this page.
+    /// The session shown on this page.
     own: Option<SessionId>,
-    /// Called when the server has stopped.
+    /// Called after the server has stopped.
     on_stopped: Callback<()>,
-    /// Why it has not.
+    /// Set if stopping failed.
     failure: RwSignal<Option<String>>,
 ) -> impl IntoView {
     let question = RwSignal::new(None::<String>);
@@ -37,7 +37,7 @@ pub(crate) fn StopServer(
     }
 }
 
-/// What to ask before the server is stopped. It is asked even if nobody knows what that would end.
+/// The question before the server is stopped. Asked even if it is unknown what that would end.
 async fn stop_question(own: Option<SessionId>) -> String {
     let sessions = api::sessions().await.map(|list| list.sessions).unwrap_or_default();
     let others = sessions.iter().filter(|one| Some(one.session_id) != own).count();
@@ -48,7 +48,7 @@ async fn stop_question(own: Option<SessionId>) -> String {
 
 fn question_for(has_session: bool, others: usize, jobs: &[&str]) -> String {
     let own = has_session.then(|| "this session".to_owned());
-    // The sessions of jobs are open, too, and nobody can tell them from the others.
+    // Sessions of jobs are open, too, and cannot be distinguished from the others.
     let others = match (others, jobs) {
         (0, _) | (_, [_, ..]) => None,
         (1, _) if has_session => Some("another session".to_owned()),

@@ -1,9 +1,9 @@
-//! Leaves a page that lacks an argument it can't do without.
+//! Leaves a page that lacks a required argument.
 
 use leptos::prelude::*;
 use leptos_router::components::Redirect;
 
-/// Goes to the index page; on the server as a redirect for every client, whatever it accepts.
+/// Goes to the index page; on the server by a redirect, whatever the client accepts.
 #[component]
 pub(crate) fn ToIndex() -> impl IntoView {
     #[cfg(feature = "ssr")]

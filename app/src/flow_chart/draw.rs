@@ -1,7 +1,7 @@
-//! A chart as SVG. Its nodes look as they do before anything has happened.
+//! A chart as SVG. Its nodes have their initial look.
 //!
-//! Text rather than views: it is less to download and nothing to hydrate, and all that changes later
-//! are a few attributes.
+//! Text rather than views: it is smaller to download, needs no hydration, and only a few attributes
+//! change later.
 
 use std::fmt::Write;
 
@@ -11,11 +11,11 @@ use super::layout::{Layout, Link, Place};
 use super::{path, text};
 use crate::markdown::push_escaped;
 
-/// The drawing. Nodes that can be chosen say so.
+/// The drawing as SVG. Interactive nodes can be selected.
 pub(crate) fn draw(chart: &Chart, layout: &Layout, interactive: bool) -> String {
     let mut svg = String::new();
     let Layout { width, height, .. } = layout;
-    // Here and below: writing into a string can't fail.
+    // Here and below: writing to a string cannot fail.
     let _ = write!(
         svg,
         r#"<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">"#
@@ -88,8 +88,8 @@ fn draw_node(svg: &mut String, node: &ChartNode, place: Place, interactive: bool
         height + 12,
     );
     draw_shape(svg, node.hint, place);
-    // The texts are hidden from those who listen: they hear the whole label, not a shortened one.
-    // Inside the left border; a hexagon is narrower there.
+    // Assistive technology reads the whole label, so the truncated texts are hidden from it.
+    // The inset keeps them inside the left border; a hexagon is narrower there.
     let inset = if matches!(node.hint, Hint::CondNode(_)) { 21 } else { 16 };
     let _ = write!(
         svg,

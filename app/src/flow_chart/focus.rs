@@ -1,8 +1,8 @@
-//! Where the arrow keys lead from a node.
+//! Moves the focus between nodes with the arrow keys.
 
 use super::layout::{Place, Point};
 
-/// The direction of a key, right and down.
+/// The direction of a key: right and down are positive.
 fn direction(key: &str) -> Option<Point> {
     Some(match key {
         "ArrowLeft" => (-1, 0),
@@ -13,7 +13,7 @@ fn direction(key: &str) -> Option<Point> {
     })
 }
 
-/// Which of `nodes` is next to `from` in the direction of `key`.
+/// The nearest of `nodes` to `from` in the direction of `key`.
 pub(crate) fn neighbour<T>(
     from: Place,
     key: &str,
@@ -24,9 +24,9 @@ pub(crate) fn neighbour<T>(
         .filter_map(|(id, place)| {
             let (dx, dy) = (place.x - from.x, place.y - from.y);
             let along = dx * right + dy * down;
-            // What is in another row is rather above or below than beside.
+            // A node in another row counts as above or below rather than beside.
             let is_ahead = along > 0 && (down != 0 || 2 * dy.abs() < along);
-            // Rows are closer to each other than columns.
+            // Rows are closer together than columns.
             is_ahead.then_some((dx.abs() + 4 * dy.abs(), id))
         })
         .min_by_key(|(distance, _)| *distance)

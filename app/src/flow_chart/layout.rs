@@ -1,9 +1,9 @@
-//! Where the nodes of a chart lie and how its arrows run.
+//! Positions of a chart's nodes and routes of its arrows.
 //!
-//! A chart is made of chains, rows and loops within each other, and the nodes of each have
-//! consecutive ids. So one pass over the nodes is enough: a node that ends something gathers the
-//! blocks since its beginning into one block. Every block has a spine, on which it is entered at
-//! the top and left at the bottom. What passes a block does so on a lane beside it.
+//! A chart consists of nested chains, rows and loops, and the nodes of each have consecutive ids.
+//! So one pass over the nodes is enough: a node that ends a construct merges the blocks since its
+//! beginning into one block. Every block has a spine, on which it is entered at the top and left at
+//! the bottom. Arrows that pass a block run on a lane beside it.
 
 use std::ops::Range;
 
@@ -11,32 +11,32 @@ use wire::chart::{Chart, ChartNode, Hint};
 
 use super::text;
 
-/// Right and down, in pixels.
+/// Pixels to the right and down.
 pub(crate) type Point = (i32, i32);
 
-/// From one node down to the next, and where the arrow between them has a label.
+/// Vertical gap between two nodes, and the larger one for an arrow with a label.
 const GAP: i32 = 32;
 const LABEL_GAP: i32 = 38;
-/// Between works side by side.
+/// Gap between works side by side.
 const ROW_GAP: i32 = 28;
-/// From a lane to whatever it passes.
+/// Gap between a lane and what it passes.
 const LANE_GAP: i32 = 22;
-/// Around the chart.
+/// Margin around the chart.
 const MARGIN: i32 = 24;
-/// How far above a loop's start the way back joins the way in.
+/// How far above a loop's start the arrow back joins the arrow in.
 const JOIN_RISE: i32 = 16;
-/// Left and right of a task's label; a status mark fits in.
+/// Space left and right of a task's label; wide enough for a status mark.
 const PADDING: i32 = 30;
-/// The same at a hexagon.
+/// The same for a hexagon.
 const COND_PADDING: i32 = 36;
-/// What is shorter still gets a node of this width.
+/// Minimum width of a node.
 const MIN_WIDTH: i32 = 96;
 const TASK_HEIGHT: i32 = 42;
 
-/// Where a node lies.
+/// Position and size of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Its centre.
+    /// The centre of the node.
     pub(crate) x: i32,
     pub(crate) y: i32,
     pub(crate) width: i32,
@@ -60,28 +60,28 @@ impl Place {
         self.y + self.height / 2
     }
 
-    /// The middle of the side that looks towards `x`.
+    /// The middle of the side that faces `x`.
     fn side(self, x: i32) -> Point {
         (if x < self.x { self.left() } else { self.right() }, self.y)
     }
 }
 
-/// How an arrow runs.
+/// The route of an arrow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// The indices of its nodes.
+    /// Indices of the nodes it connects.
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// Each point is right above, below or beside the one before.
+    /// Consecutive points differ in one coordinate only.
     pub(crate) points: Vec<Point>,
     pub(crate) label: Option<String>,
     pub(crate) loop_back: bool,
-    /// Where it passes other nodes.
+    /// The lane on which it passes other nodes.
     lane: Option<i32>,
 }
 
 impl Link {
-    /// Where the label stands, and whether it ends there rather than begins.
+    /// The position of the label, and whether the label ends there instead of beginning.
     pub(crate) fn label_place(&self) -> (Point, bool) {
         let &[(x, y), (x2, _), ..] = self.points.as_slice() else { return ((0, 0), false) };
         match x2 - x {
@@ -91,7 +91,7 @@ impl Link {
     }
 }
 
-/// Where everything lies.
+/// Positions of all nodes and arrows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) width: i32,
@@ -101,24 +101,24 @@ pub(crate) struct Layout {
     pub(crate) links: Vec<Link>,
 }
 
-/// What a block still waits for.
+/// The role of a block until it is merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Work,
-    /// Decides which way to go: to be gathered by the end of its loop or of its branches.
+    /// A decision, merged at the end of its loop or of its branches.
     Condition,
-    /// A lone beginning.
+    /// A beginning whose end has not come yet.
     Begin(Hint),
 }
 
-/// Nodes that lie as they will lie to each other, around a spine at 0 and below a top at 0.
+/// Nodes in their final relative positions, around a spine at x = 0 and below a top at y = 0.
 #[derive(Clone, Copy, Debug)]
 struct Block {
     kind: Kind,
-    /// The indices of its nodes.
+    /// Indices of its nodes.
     first: usize,
     end: usize,
-    /// How far it reaches from its spine.
+    /// How far it extends from its spine.
     left: i32,
     right: i32,
     height: i32,
@@ -139,15 +139,15 @@ enum Side {
 struct Builder<'a> {
     nodes: &'a [ChartNode],
     places: Vec<Place>,
-    /// In the order of the nodes they come from.
+    /// In the order of the nodes they start from.
     links: Vec<Link>,
-    /// Where in `links` those of a node begin, and at last their number.
+    /// Index of each node's first link in `links`, followed by the number of links.
     first_link: Vec<usize>,
-    /// What is complete, from top to bottom.
+    /// The blocks so far, from top to bottom.
     blocks: Vec<Block>,
 }
 
-/// Lays out a chart. Any chart gets a layout; those of jobs get one without overlaps.
+/// Lays out a chart. Any chart gets a layout; the charts of jobs get one without overlaps.
 pub(crate) fn lay_out(chart: &Chart) -> Layout {
     let mut builder = Builder::new(&chart.nodes);
     for index in 0..chart.nodes.len() {
@@ -188,7 +188,7 @@ impl<'a> Builder<'a> {
         Self { nodes, places: Vec::new(), links, first_link, blocks: Vec::new() }
     }
 
-    /// Adds the next node, and gathers what it ends.
+    /// Adds the next node, and merges the blocks that it ends.
     fn add(&mut self, index: usize) {
         let hint = self.nodes[index].hint;
         let (width, height) = size(&self.nodes[index]);
@@ -279,7 +279,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The last block that is so.
+    /// The last block that satisfies the condition.
     fn find(&self, is_so: impl Fn(&Block) -> bool) -> Option<usize> {
         self.blocks.iter().rposition(is_so)
     }
@@ -293,12 +293,12 @@ impl<'a> Builder<'a> {
         self.first_link[node]..self.first_link[node + 1]
     }
 
-    /// The way out of a block that is so.
+    /// The link out of a block that satisfies the condition.
     fn link(&self, block: usize, is_so: impl Fn(&Link) -> bool) -> Option<usize> {
         self.links_of(self.blocks[block].last()).find(|&link| is_so(&self.links[link]))
     }
 
-    /// How far blocks reach from their spine, to the left and to the right.
+    /// How far blocks extend from their spine, to the left and to the right.
     fn reach(&self, from: usize) -> (i32, i32) {
         let reach = |(left, right): (i32, i32), block: &Block| {
             (left.max(block.left), right.max(block.right))
@@ -306,7 +306,7 @@ impl<'a> Builder<'a> {
         self.blocks[from..].iter().fold((0, 0), reach)
     }
 
-    /// How far from a node's spine a line must go so that its label has room beside the node.
+    /// How far from a node's spine a line must be so that its label fits beside the node.
     fn label_room(&self, link: usize) -> i32 {
         let link = &self.links[link];
         let label = link.label.as_ref().map_or(0, |label| text::width(label) + 12);
@@ -324,7 +324,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Makes one block of those from `from` on: one below the other.
+    /// Merges the blocks from `from` on into one chain.
     fn chain(&mut self, from: usize, kind: Kind) {
         let mut blocks = self.blocks.split_off(from).into_iter();
         let Some(mut whole) = blocks.next() else { return };
@@ -342,11 +342,11 @@ impl<'a> Builder<'a> {
         self.blocks.push(whole);
     }
 
-    /// Takes away what follows the block at `at`, as one chain for each of the block's ways out.
+    /// Removes what follows the block at `at`, as one chain per link out of the block.
     fn gather_ways(&mut self, at: usize) -> Vec<Block> {
         let mut ways = Vec::new();
         for link in self.links_of(self.blocks[at].last()).rev() {
-            // A way that is not there leads past all others, and takes nothing.
+            // An empty branch leads past all others, and has no blocks.
             if let Some(start) = self.position(self.links[link].to).filter(|&start| start > at) {
                 self.chain(start, Kind::Work);
                 ways.extend(self.blocks.pop());
@@ -356,7 +356,7 @@ impl<'a> Builder<'a> {
         ways
     }
 
-    /// Adds a block of blocks side by side. Two are at least `room` away from the spine.
+    /// Merges blocks side by side. If there are two, each is at least `room` away from the spine.
     fn add_row(&mut self, row: &[Block], room: i32) {
         let [first, .., last] = row else { return self.blocks.extend(row) };
         let mut spines = Vec::new();
@@ -373,7 +373,7 @@ impl<'a> Builder<'a> {
             width += more;
         }
         let middle = i32::midpoint(first.left, width - last.right);
-        // A work that lies nearly in the middle is better straight below the beginning.
+        // A work that is nearly in the middle looks better straight below the beginning.
         let near = spines.iter().copied().find(|spine| (spine - middle).abs() < MIN_WIDTH / 2);
         let spine = near.unwrap_or(middle);
         for (block, x) in row.iter().zip(spines) {
@@ -389,7 +389,7 @@ impl<'a> Builder<'a> {
         });
     }
 
-    /// Leads an arrow past what reaches so far. The last block is the one it lies in.
+    /// Routes an arrow past blocks that extend so far. The last block is the one that contains it.
     fn add_lane(&mut self, link: usize, side: Side, (left, right): (i32, i32)) {
         let room = self.label_room(link);
         let Some(block) = self.blocks.last_mut() else { return };

@@ -1,13 +1,13 @@
-//! What changes of a task's node while the job runs.
+//! The parts of a task's node that change while the job runs.
 
-/// How far a task is.
+/// The status of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeStatus {
-    /// It has begun.
+    /// The task is running.
     Running,
-    /// It was done.
+    /// The task has succeeded.
     Succeeded,
-    /// It was not done.
+    /// The task has failed.
     Failed,
 }
 
@@ -20,7 +20,7 @@ impl NodeStatus {
         }
     }
 
-    /// A triangle, a tick or a cross around 0, as an SVG path.
+    /// A triangle, a tick or a cross centred at 0, as an SVG path.
     pub(crate) fn mark(self) -> &'static str {
         match self {
             Self::Running => "M-4 -6L7 0L-4 6Z",
@@ -34,13 +34,13 @@ impl NodeStatus {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Look {
     pub(crate) status: Option<NodeStatus>,
-    /// For how long it has been running.
+    /// How long it has been running.
     pub(crate) elapsed: Option<String>,
     pub(crate) selected: bool,
 }
 
 impl Look {
-    /// The classes of a node; `kind` are those it always has.
+    /// The classes of a node; `kind` are those that it always has.
     pub(crate) fn class(&self, kind: &str) -> String {
         let mut class = kind.to_owned();
         let status = self.status.map(NodeStatus::name);
@@ -53,7 +53,7 @@ impl Look {
         class
     }
 
-    /// What is read out, and shown as a tool tip.
+    /// The description for assistive technology and the tool tip.
     pub(crate) fn description(&self, label: &str) -> String {
         match self.status {
             Some(status) => format!("{label}: {}", status.name()),

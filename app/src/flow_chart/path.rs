@@ -1,20 +1,20 @@
-//! Points → what an SVG `path` takes. Whole numbers only: printing a float takes 16 kB of code.
+//! Converts points to an SVG `path`. Integers only: formatting a float takes 16 kB of code.
 
 use std::fmt::Write;
 
 use super::layout::Point;
 
-/// How round the corners of arrows are.
+/// Radius of the corners of arrows.
 const RADIUS: i32 = 10;
-/// The length of an arrow's tip, and half of its width.
+/// The length of an arrow's tip, and half its width.
 const TIP: (i32, i32) = (7, 4);
 
-/// A line along `points`, each right above, below or beside the one before, with round corners.
+/// A line with rounded corners along `points`, which differ in one coordinate each.
 pub(crate) fn line(points: &[Point]) -> String {
     let mut path = String::new();
     for (index, &(x, y)) in points.iter().enumerate() {
         let before = index.checked_sub(1).and_then(|before| points.get(before));
-        // Writing into a string can't fail.
+        // Writing to a string cannot fail.
         let _ = match (before, points.get(index + 1)) {
             (None, _) => write!(path, "M{x} {y}"),
             (Some(_), None) => write!(path, "L{x} {y}"),
@@ -30,17 +30,17 @@ pub(crate) fn line(points: &[Point]) -> String {
 
 /// The point in the direction of `to` where the corner at `from` begins.
 fn towards(from: Point, to: Point) -> Point {
-    // Half of a short line is left to the corner at its other end.
+    // The corner at the other end gets half of a short line.
     let part = |from: i32, to: i32| ((to - from) / 2).clamp(-RADIUS, RADIUS);
     (from.0 + part(from.0, to.0), from.1 + part(from.1, to.1))
 }
 
-/// The tip at the end of `points`.
+/// The tip of an arrow at the end of `points`.
 pub(crate) fn tip(points: &[Point]) -> String {
     let [.., (x1, y1), (x, y)] = *points else { return String::new() };
     let (length, half) = TIP;
     let (dx, dy) = ((x - x1).signum(), (y - y1).signum());
-    // Back along the line, then to both sides of it.
+    // Back along the line, then to both sides.
     let (bx, by) = (x - dx * length, y - dy * length);
     let (sx, sy) = (dy * half, dx * half);
     format!("M{x} {y}L{} {}L{} {}Z", bx + sx, by + sy, bx - sx, by - sy)

@@ -12,7 +12,7 @@ fn laid_out(work: Work) -> (Chart, Layout) {
     (chart, layout)
 }
 
-/// Whether a line has more of a node than a point of its border.
+/// Whether a line overlaps a node in more than a point of its border.
 fn crosses((x1, y1): Point, (x2, y2): Point, place: Place) -> bool {
     x1.max(x2) > place.left()
         && x1.min(x2) < place.right()
@@ -24,7 +24,7 @@ fn overlap(a: Place, b: Place) -> bool {
     a.left() < b.right() && b.left() < a.right() && a.top() < b.bottom() && b.top() < a.bottom()
 }
 
-/// Where the label of an arrow is, if it has one.
+/// The box of an arrow's label, if it has one.
 fn label_box(link: &Link) -> Option<Place> {
     let width = text::width(link.label.as_ref()?);
     let ((x, y), ends) = link.label_place();
@@ -32,7 +32,7 @@ fn label_box(link: &Link) -> Option<Place> {
     Some(Place { x, y: y - 4, width, height: 12 })
 }
 
-/// What is wrong with a layout.
+/// The problems of a layout.
 fn problems(layout: &Layout) -> Vec<String> {
     let mut problems = Vec::new();
     let inside =
@@ -103,7 +103,7 @@ proptest! {
     }
 }
 
-/// A node of a chart that no job has.
+/// A node of a chart that no job produces.
 fn any_node() -> impl Strategy<Value = ChartNode> {
     use Hint::*;
     let hints = [TaskNode(0), CondNode(0), ParBegin, ParEnd, CondBegin, CondEnd, LoopEnd, AltEnd];
@@ -129,7 +129,7 @@ fn works_side_by_side_are_centred_below_their_beginning() {
     assert_eq!((begin.x, b.x, end.x), (layout.width / 2, layout.width / 2, layout.width / 2));
     assert_eq!((a.y, c.y), (b.y, b.y));
     assert_eq!(b.x - a.x, c.x - b.x);
-    // The outer ones leave and arrive at the sides.
+    // The outer arrows leave and arrive at the sides.
     let points = |from, to| {
         let link = layout.links.iter().find(|link| (link.from, link.to) == (from, to));
         link.map(|link| link.points.clone()).unwrap_or_default()
@@ -152,7 +152,7 @@ fn a_loop_goes_back_on_the_left_and_past_its_body_on_the_right() {
         assert_eq!(lane_left, link.loop_back, "{link:?}");
         assert_eq!(lane_right, (link.from, link.to) == (0, 3), "{link:?}");
     }
-    // From above, where no other way out of the start can be.
+    // From above, where no other arrow leaves the start.
     let back = layout.links.iter().find(|link| link.loop_back).expect("a way back");
     let start = layout.nodes[0];
     assert_eq!(back.points.last(), Some(&(start.x, start.top())));

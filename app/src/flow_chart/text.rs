@@ -1,23 +1,23 @@
-//! How wide a label is, without asking a browser.
+//! The width of a label, without asking a browser.
 //!
-//! Nodes are labelled in a monospaced font, so counting columns is enough.
+//! Labels use a monospaced font, so counting columns is enough.
 
-/// No monospaced font in use is wider than 0.61 of its size, which is 13 px.
+/// No common monospaced font is wider than 0.61 of its size, which is 13 px.
 const COLUMN_PX: i32 = 8;
-/// Longer labels are shortened.
+/// Longer labels are truncated.
 const MAX_COLUMNS: i32 = 30;
 
 fn columns(character: char) -> i32 {
-    // Beyond are the scripts whose letters take two columns, and emoji.
+    // Scripts with wide characters, and emoji, come after this.
     if character < '\u{2e80}' { 1 } else { 2 }
 }
 
-/// The width in pixels of a label that was shortened.
+/// The width of a truncated label, in pixels.
 pub(crate) fn width(label: &str) -> i32 {
     label.chars().map(columns).sum::<i32>() * COLUMN_PX
 }
 
-/// The label as it is drawn: cut where it gets too long.
+/// The label as drawn: truncated if it is too long.
 pub(crate) fn shorten(label: &str) -> String {
     let mut used = 0;
     let mut cut = 0;
@@ -27,7 +27,7 @@ pub(crate) fn shorten(label: &str) -> String {
             let kept = label.get(..cut).unwrap_or_default();
             return format!("{}…", kept.trim_end());
         }
-        // What stays leaves a column for the dots.
+        // One column is left for the ellipsis.
         if used < MAX_COLUMNS {
             cut = place + character.len_utf8();
         }

@@ -1,39 +1,39 @@
-//! How large a chart is shown, in percent.
+//! The zoom of a chart, in percent.
 
 use super::layout::Point;
 
-/// The smallest, the largest, and a step of the wheel.
+/// The minimum, the maximum, and the step of the wheel.
 pub(crate) const MINIMUM: i32 = 20;
 pub(crate) const MAXIMUM: i32 = 300;
 const STEP: i32 = 10;
-/// Charts open no smaller than this: what does not fit then is scrolled to.
+/// Charts open no smaller than this; the rest is reached by scrolling.
 const READABLE: i32 = 60;
 
-/// A step larger or smaller, to a multiple of a step.
+/// One step larger or smaller, rounded to a multiple of the step.
 pub(crate) fn step(zoom: i32, larger: bool) -> i32 {
     let steps = if larger { zoom / STEP + 1 } else { (zoom - 1) / STEP };
     (steps * STEP).clamp(MINIMUM, MAXIMUM)
 }
 
-/// The zoom with which all of the chart is seen; never more than its own size.
+/// The zoom that shows the whole chart; never more than 100.
 pub(crate) fn fit(chart: (i32, i32), view: (i32, i32)) -> i32 {
     let share = |chart: i32, view: i32| view.saturating_mul(100) / chart.max(1);
     share(chart.0, view.0).min(share(chart.1, view.1)).clamp(MINIMUM, 100)
 }
 
-/// The zoom with which a chart opens.
+/// The initial zoom of a chart.
 pub(crate) fn first(chart: (i32, i32), view: (i32, i32)) -> i32 {
     fit(chart, view).max(READABLE)
 }
 
-/// A finger on the screen: its id, and where it is.
+/// A finger on the screen: its id and position.
 type Finger = (i32, Point);
 
 /// Two fingers that move apart or together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pinch {
     fingers: [Option<Finger>; 2],
-    /// How far apart they were at first, and the zoom then.
+    /// Their initial distance, and the zoom at that time.
     start: (i32, i32),
 }
 
@@ -49,7 +49,8 @@ impl Pinch {
         }
     }
 
-    /// A finger moves. With two there is a new zoom, and the point between them that stays.
+    /// A finger moves. With two fingers, returns the new zoom and the point between them, which
+    /// stays in place.
     pub(crate) fn follow(&mut self, id: i32, at: Point) -> Option<(i32, Point)> {
         let finger = self.fingers.iter_mut().flatten().find(|finger| finger.0 == id)?;
         finger.1 = at;
@@ -59,19 +60,19 @@ impl Pinch {
         Some((zoom.clamp(MINIMUM, MAXIMUM), centre))
     }
 
-    /// A finger is gone.
+    /// A finger is lifted.
     pub(crate) fn lift(&mut self, id: i32) {
         for finger in &mut self.fingers {
             *finger = finger.filter(|finger| finger.0 != id);
         }
     }
 
-    /// Whether there are two fingers.
+    /// Whether two fingers touch the chart.
     pub(crate) fn is_active(&self) -> bool {
         self.span().is_some()
     }
 
-    /// How far apart two fingers are, and what lies between them.
+    /// The distance of the two fingers, and the point between them.
     fn span(&self) -> Option<(i32, Point)> {
         let [Some((_, (x1, y1))), Some((_, (x2, y2)))] = self.fingers else { return None };
         let (dx, dy) = (x2 - x1, y2 - y1);
@@ -80,7 +81,7 @@ impl Pinch {
     }
 }
 
-/// How much further to scroll so that the point `at` pixels into the chart stays where it is.
+/// How much further to scroll so that the point `at` pixels into the chart stays in place.
 pub(crate) fn scroll(at: i32, before: i32, now: i32) -> i32 {
     at.saturating_mul(now - before) / before.max(1)
 }

@@ -1,10 +1,10 @@
-//! Which addresses a link may lead to.
+//! Which URLs a link may have.
 
-/// The address if it is one of the web or of a mailbox, without the blanks around it.
+/// The URL if it is one of the web or of a mailbox, without surrounding blanks.
 ///
-/// Allowed is what is known to be harmless; everything else, known or not, is refused. Browsers
-/// skip control characters within an address, so one that has any isn't what it seems. And
-/// without `//` an address of the web could be one of this very server.
+/// Only what is known to be harmless is allowed. Browsers skip control characters within a URL, so
+/// one that has any is not what it seems. And without `//` a web URL could point to this very
+/// server.
 pub(super) fn allowed(destination: &str) -> Option<&str> {
     let address = destination.trim_matches(|c: char| c.is_control() || c.is_whitespace());
     if address.contains(char::is_control) {

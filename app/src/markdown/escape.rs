@@ -1,6 +1,6 @@
 //! The only way for foreign text into the HTML.
 
-/// Appends text so that it means itself, between tags as well as between quotes.
+/// Appends text escaped for both element content and attribute values.
 pub(crate) fn push_escaped(html: &mut String, text: &str) {
     let mut written = 0;
     for (at, byte) in text.bytes().enumerate() {

@@ -1,9 +1,9 @@
-//! Colours for code, as spans with classes: `hl-keyword`, `hl-string`, `hl-comment`,
-//! `hl-number`, `hl-type`, `hl-function`, and for differences `hl-added` and `hl-removed`.
+//! Syntax highlighting, as spans with classes: `hl-keyword`, `hl-string`, `hl-comment`,
+//! `hl-number`, `hl-type`, `hl-function`, and for diffs `hl-added` and `hl-removed`.
 //!
-//! Not a parser: languages are told apart by a table of [`rules`], which [`lexer`] reads in one
-//! pass. Where it guesses wrong a colour is wrong, never the text: the [`Painter`] writes all
-//! of the code, in order, whatever ranges it is told to colour.
+//! Not a parser: languages are described by a table of [`rules`], which [`lexer`] applies in one
+//! pass. A wrong guess makes a colour wrong, never the text: the [`Painter`] writes all of the
+//! code, in order, whatever ranges it is told to colour.
 
 mod languages;
 mod lexer;
@@ -17,7 +17,7 @@ use languages::Language;
 
 use super::escape::push_escaped;
 
-/// Appends the code, coloured if the language is known.
+/// Appends the code, highlighted if the language is known.
 pub(super) fn push_highlighted(html: &mut String, language: &str, code: &str) {
     let mut painter = Painter { html, code, written: 0 };
     match languages::find(language) {
@@ -29,7 +29,7 @@ pub(super) fn push_highlighted(html: &mut String, language: &str, code: &str) {
     painter.finish();
 }
 
-/// What a piece of code is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Keyword,
@@ -65,7 +65,7 @@ struct Painter<'a> {
 }
 
 impl Painter<'_> {
-    /// Colours a range, which must not begin before the end of the last one.
+    /// Colours a range, which must not begin before the end of the previous one.
     fn paint(&mut self, kind: Kind, start: usize, end: usize) {
         push_escaped(self.html, &self.code[self.written..start]);
         self.html.push_str("<span class=\"");

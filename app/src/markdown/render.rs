@@ -1,7 +1,7 @@
-//! Writes the HTML, one event of the parser after the other.
+//! Writes the HTML for the parser's events.
 //!
-//! Everything written is either one of the literals in this file or went through
-//! [`push_escaped`]. There is no recursion: what has to be closed waits in [`Renderer::open`].
+//! Everything written is either a literal in this file or went through [`push_escaped`]. There is
+//! no recursion: closing tags wait in [`Renderer::open`].
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -12,16 +12,16 @@ use super::address;
 use super::escape::push_escaped;
 use super::highlight;
 
-/// How many elements may be open before what nests deeper is shown as it was written.
-/// Browsers flatten what is deeper than some hundreds, and take their time to.
+/// How many elements may be open; anything nested deeper is shown as it was written. Browsers
+/// flatten content nested some hundreds deep, and do so slowly.
 const MAX_DEPTH: usize = 64;
 
-/// How much of a fence's language is shown.
+/// How many characters of a fence's language are shown.
 const MAX_LABEL_CHARACTERS: usize = 32;
 
 const LINK_END: &str = "</a>";
 
-/// The HTML of parsed `text`, given with the place of each event in it.
+/// The HTML of parsed `text`; each event comes with its range in the text.
 pub(super) fn render<'t>(
     text: &'t str,
     events: impl Iterator<Item = (Event<'t>, Range<usize>)>,
@@ -34,7 +34,7 @@ pub(super) fn render<'t>(
     renderer.html
 }
 
-/// The HTML of a text that isn't parsed.
+/// The HTML of a text that is not parsed.
 pub(super) fn plain(text: &str) -> String {
     let mut html = String::from(r#"<p class="markdown-source">"#);
     push_escaped(&mut html, text);
@@ -46,7 +46,7 @@ pub(super) fn plain(text: &str) -> String {
 struct Renderer<'t> {
     text: &'t str,
     html: String,
-    /// What closes the elements that are open, the innermost last.
+    /// Closing tags of the open elements, the innermost last.
     open: Vec<&'static str>,
     mode: Mode,
     in_link: bool,
@@ -55,18 +55,17 @@ struct Renderer<'t> {
     column: usize,
 }
 
-/// What the next event means.
+/// How the next event is treated.
 #[derive(Default)]
 enum Mode {
-    /// Itself.
     #[default]
     Normal,
-    /// Nothing: it is part of something that was already shown as it was written. Counts the
-    /// ends to wait for.
+    /// Ignored: it is part of something already shown as it was written. Counts the end events to
+    /// wait for.
     Skipped(usize),
-    /// A piece of code, collected because only the whole can be highlighted.
+    /// Collected as code, because only the whole can be highlighted.
     Code { language: String, code: String },
-    /// A piece of an image's description, of which only the text counts.
+    /// Part of an image's description, of which only the text counts.
     Image { ends: usize, start: usize, address: Option<String>, close: &'static str },
 }
 
@@ -187,7 +186,7 @@ impl<'t> Renderer<'t> {
                 self.element("<tr>", "</tr>\n");
             }
             Tag::TableCell => self.start_cell(),
-            // None of these is switched on; their text is shown all the same.
+            // None of these is enabled; their text is shown all the same.
             Tag::FootnoteDefinition(_)
             | Tag::DefinitionList
             | Tag::DefinitionListTitle
@@ -211,8 +210,8 @@ impl<'t> Renderer<'t> {
         self.html.push_str(close);
     }
 
-    /// The page has headings of its own, so these start at the third level. The class keeps
-    /// what they were.
+    /// The page has its own headings, so these start at the third level. The class keeps the
+    /// original level.
     fn start_heading(&mut self, level: HeadingLevel) {
         let (start, end) = match level {
             HeadingLevel::H1 => (r#"<h3 class="heading-1">"#, "</h3>\n"),
@@ -225,7 +224,7 @@ impl<'t> Renderer<'t> {
         self.element(start, end);
     }
 
-    /// Opens a link where there may be one, and says what closes it. Links don't nest.
+    /// Opens a link if it is allowed, and returns its closing tag. Links do not nest.
     fn start_link(&mut self, address: Option<&str>, title: &str) -> &'static str {
         let Some(address) = address.filter(|_| !self.in_link) else {
             return "";
@@ -241,7 +240,7 @@ impl<'t> Renderer<'t> {
         LINK_END
     }
 
-    /// An image without a description is called by its address, if that can be shown.
+    /// An image without a description is labelled with its URL, if that is allowed.
     fn end_image(&mut self) {
         let Mode::Image { start, address, close, .. } = std::mem::take(&mut self.mode) else {
             return;
@@ -271,7 +270,7 @@ impl<'t> Renderer<'t> {
         self.html.push_str("</code></pre></div>\n");
     }
 
-    /// Inline styles are forbidden by the page's policy, hence the classes.
+    /// The content security policy forbids inline styles, hence the classes.
     fn start_cell(&mut self) {
         let (name, close) =
             if self.in_table_head { ("<th scope=\"col\"", "</th>") } else { ("<td", "</td>") };
@@ -287,7 +286,7 @@ impl<'t> Renderer<'t> {
     }
 }
 
-/// Everything that can stand within itself, directly or not.
+/// Everything that can be nested, directly or indirectly.
 fn nests(tag: &Tag<'_>) -> bool {
     matches!(
         tag,

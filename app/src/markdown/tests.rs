@@ -1,4 +1,4 @@
-//! What Markdown becomes, and what counts as Markdown.
+//! What Markdown is rendered to, and what counts as Markdown.
 
 mod hostile;
 mod page;

@@ -1,5 +1,5 @@
-//! `/bridge`: the projects at the left, what happens in the chosen one beside them, and below it a
-//! box to ask for more. `?project=ID` is the chosen one.
+//! `/bridge`: the projects on the left, the selected one next to them, and below it a form for
+//! prompts. `?project=ID` selects a project.
 
 mod request;
 
@@ -19,10 +19,10 @@ use crate::poll::Connection;
 use crate::state::project::Project;
 use request::Request;
 
-/// There is no session in which a yes could count for good.
+/// A project has no session for which an approval could be permanent.
 const DECISIONS: &[PermissionDecision] = &[PermissionDecision::Approve, PermissionDecision::Deny];
 
-/// The page.
+/// The page of the bridge.
 #[component]
 pub(crate) fn BridgePage() -> impl IntoView {
     let query = use_query_map();
@@ -49,7 +49,7 @@ pub(crate) fn BridgePage() -> impl IntoView {
     }
 }
 
-/// Id and name of the project that is wanted; of the first if it is not there.
+/// Id and name of the wanted project; of the first one if it does not exist.
 fn choose(projects: &Load<Vec<SessionSummary>>, wanted: Option<&str>) -> Option<(String, String)> {
     let Load::Ready(projects) = projects else { return None };
     let wanted = projects.iter().find(|project| Some(project.id.as_str()) == wanted);
@@ -91,7 +91,7 @@ fn project_url(id: &str) -> String {
     format!("/bridge.html{}", query.to_query_string())
 }
 
-/// What happens in a project.
+/// The conversation of a project.
 #[component]
 fn ProjectView(id: String, name: String) -> impl IntoView {
     let project = Project::new(id.clone());

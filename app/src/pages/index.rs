@@ -1,6 +1,6 @@
-//! `/`: choose a model and a folder, then talk to the agent. `?session=ID` is a running session,
-//! so that a reload or a bookmark comes back to it. Both `#setup-ui` and `#session-ui` are always in
-//! the document, for scripts that look at which of them is shown; the one not in use is empty.
+//! `/`: select a model and a folder, then work with the agent. `?session=ID` is a running session,
+//! so that a reload or a bookmark returns to it. Both `#setup-ui` and `#session-ui` are always in
+//! the document, for scripts that check which of them is shown; the one not in use is empty.
 
 mod session;
 mod setup;
@@ -17,12 +17,12 @@ use setup::Setup;
 use crate::config;
 use crate::erase::Erase;
 
-/// The address of a running session.
+/// The URL of a running session.
 pub(crate) fn session_url(id: SessionId) -> String {
     format!("/index.html{}", session_query(id, None))
 }
 
-/// The part of the address that names the session and the task in it.
+/// The query of the URL, which names the session and the task in it.
 fn session_query(id: SessionId, task: Option<TaskId>) -> String {
     let mut query = ParamsMap::new();
     query.insert("session", id.to_string());
@@ -32,7 +32,6 @@ fn session_query(id: SessionId, task: Option<TaskId>) -> String {
     query.to_query_string()
 }
 
-/// The page.
 #[component]
 pub(crate) fn IndexPage() -> impl IntoView {
     let query = use_query_map();

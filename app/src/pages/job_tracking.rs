@@ -1,4 +1,5 @@
-//! `/jobTracking?jobName=NAME[&jobId=ID]`: follow a job, or preview it without an id.
+//! `/jobTracking?jobName=NAME[&jobId=ID]`: follows a run of a job, or previews the job without an
+//! id.
 
 mod status_bar;
 mod tabs;
@@ -22,21 +23,21 @@ use crate::state::tracking::Tracking;
 use status_bar::StatusBar;
 use tabs::TaskTabs;
 
-/// What is asked for.
+/// The arguments in the URL.
 #[derive(Clone, PartialEq, Eq)]
 struct Wanted {
     job_name: String,
     run: Run,
 }
 
-/// Which run of a job.
+/// The run to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Run {
-    /// None: the job is only shown.
+    /// No run: the job is only previewed.
     Preview,
-    /// This one.
+    /// The run to follow.
     Followed(JobId),
-    /// What stands in the address is no id.
+    /// The argument is not a valid id.
     Nonsense,
 }
 
@@ -49,7 +50,7 @@ impl Run {
     }
 }
 
-/// The page. Without a job's name there is nothing to follow: back to the start.
+/// The page. Without a job's name it redirects to the start page.
 #[component]
 pub(crate) fn JobTrackingPage() -> impl IntoView {
     let query = use_query_map();
@@ -72,15 +73,15 @@ pub(crate) fn JobTrackingPage() -> impl IntoView {
 struct Page {
     job_name: StoredValue<String>,
     run: Run,
-    /// If there is a run to follow.
+    /// `None` in a preview.
     tracking: Option<Tracking>,
     plan: Loader<Option<JobPlan>>,
-    /// The work that is looked at.
+    /// Work id of the selected node.
     selected: RwSignal<Option<u32>>,
 }
 
 impl Page {
-    /// How many tasks the job has; none while that is not known.
+    /// The number of tasks in the job; 0 until it is known.
     fn task_count(self) -> usize {
         self.plan.state.with(|plan| match plan {
             Load::Ready(Some(plan)) => {
@@ -90,7 +91,7 @@ impl Page {
         })
     }
 
-    /// What stands in the node of a work.
+    /// The label of a work's node.
     fn label(self, work: u32) -> String {
         self.plan.state.with(|plan| match plan {
             Load::Ready(Some(plan)) => {
@@ -189,7 +190,7 @@ fn node_status(status: WorkStatus) -> NodeStatus {
     }
 }
 
-/// A message, and the way back.
+/// An error message, and a link back.
 #[component]
 fn Lost(text: &'static str) -> impl IntoView {
     view! {
@@ -205,7 +206,7 @@ fn Lost(text: &'static str) -> impl IntoView {
     }
 }
 
-/// What is wrong with the run, if anything is.
+/// The problems of the run, if there are any.
 #[component]
 fn Notices(page: Page) -> impl IntoView {
     let notice = move || {
@@ -244,7 +245,7 @@ fn Notices(page: Page) -> impl IntoView {
     }
 }
 
-/// The id is of a run of another job: its statuses mean nothing in this chart.
+/// Shown if the run belongs to another job: its statuses mean nothing in this chart.
 fn other_job(page: Page, tracking: Tracking) -> Option<AnyView> {
     let Run::Followed(id) = page.run else { return None };
     let name = tracking.job.with(|job| job.name.clone())?;

@@ -1,4 +1,4 @@
-//! `/jobs?wb=DIR`: choose a job for the folder DIR.
+//! `/jobs?wb=DIR`: select a job for the folder DIR.
 
 mod matrix;
 
@@ -18,7 +18,7 @@ use crate::links::tracking_url;
 use crate::load::{Load, Loader};
 use matrix::Matrix;
 
-/// The page. Without a folder there is nothing to choose a job for: back to the start.
+/// The page. Without a folder it redirects to the start page.
 #[component]
 pub(crate) fn JobsPage() -> impl IntoView {
     let query = use_query_map();
@@ -33,7 +33,7 @@ pub(crate) fn JobsPage() -> impl IntoView {
     }
 }
 
-/// What is about to be started.
+/// The job that is about to be started.
 #[derive(Clone, Copy)]
 struct Draft {
     folder: StoredValue<String>,
@@ -42,11 +42,11 @@ struct Draft {
     input: RwSignal<String>,
     starting: RwSignal<bool>,
     failure: RwSignal<Option<(Field, String)>>,
-    /// What was started last, for browsers that open no window.
+    /// The run that was started last, for browsers that open no window.
     started: RwSignal<Option<(String, JobId)>>,
 }
 
-/// Where a refusal is shown.
+/// The field next to which an error is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Folder,
@@ -66,7 +66,7 @@ fn field_at_fault(error: &ApiError) -> Field {
 }
 
 impl Draft {
-    /// Whether the selected job makes use of what is typed.
+    /// Whether the selected job uses the input.
     fn takes_input(self) -> bool {
         let Load::Ready(list) = self.list.state.get() else { return false };
         let facts = self.selected.with(|name| list.jobs.get(name.as_ref()?).copied());
@@ -107,7 +107,7 @@ impl Draft {
 }
 
 fn open_window(url: &str) {
-    // A browser that blocks windows leaves the link that the page shows.
+    // If the browser blocks windows, the page still shows a link.
     let _ = window().open_with_url_and_target(url, "_blank");
 }
 
@@ -136,7 +136,7 @@ fn JobChoice(folder: String) -> impl IntoView {
     }
 }
 
-/// `#user-input-part`: where, with what, and the buttons.
+/// `#user-input-part`: the folder, the input, and the buttons.
 #[component]
 fn StartPart(draft: Draft) -> impl IntoView {
     let Draft { selected, input, starting, failure, started, .. } = draft;

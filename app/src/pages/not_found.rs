@@ -1,10 +1,10 @@
-//! Any other address.
+//! The page for all other paths.
 
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::components::A;
 
-/// The page, with status 404 where the server renders it.
+/// The page, with status 404 when the server renders it.
 #[component]
 pub(crate) fn NotFoundPage() -> impl IntoView {
     #[cfg(feature = "ssr")]

@@ -1,5 +1,5 @@
-//! `/test`: asks the API for a greeting. If it appears, page, server and browser work together. The
-//! greeting is all that the page says: scripts compare the text of its body.
+//! `/test`: gets a greeting from the API. If it appears, page, server and browser work together.
+//! The greeting is the page's only text: scripts compare the text of its body.
 
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -8,7 +8,6 @@ use crate::api;
 use crate::erase::Erase;
 use crate::load::{Load, Loader};
 
-/// The page.
 #[component]
 pub(crate) fn TestPage() -> impl IntoView {
     let greeting = Loader::new(api::test);

@@ -1,26 +1,26 @@
-//! Message blocks in their order: what is drawn of a session or of a project.
+//! Message blocks in order: what is drawn of a session or of a project.
 //!
-//! [`transcript`](super::transcript) and [`bridge`](super::bridge) say what stands in them.
+//! [`transcript`](super::transcript) and [`bridge`](super::bridge) decide what they contain.
 
 use std::collections::HashMap;
 
 use wire::{LogLevel, PermissionId, PermissionOutcome, PermissionRequest};
 
-/// What a block shows.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum BlockKind {
     User,
     Reasoning,
     Tool,
     Message,
-    /// Somebody is asked before a tool acts.
+    /// A permission request of a tool.
     Question,
-    /// A line of an extension.
+    /// A log line of an extension.
     Log,
 }
 
 impl BlockKind {
-    /// As the header spells it.
+    /// The kind as the header spells it.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::User => "User",
@@ -32,36 +32,36 @@ impl BlockKind {
         }
     }
 
-    /// Long-winded blocks fold when they are complete; what was said stays open.
+    /// Verbose blocks fold when they are complete; messages stay open.
     pub(crate) fn folds(self) -> bool {
         matches!(self, Self::Reasoning | Self::Tool)
     }
 }
 
-/// Which block: its source, its kind, and the id that the session gave it.
+/// Identifies a block: its source, its kind, and the session's id for it.
 pub(crate) type BlockKey = (usize, BlockKind, String);
 
-/// One block.
+/// The content of a block.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Block {
     pub(crate) title: Option<String>,
     pub(crate) body: String,
     pub(crate) completed: bool,
     pub(crate) failed: bool,
-    /// It failed because somebody or something refused it.
+    /// It failed because it was refused.
     pub(crate) denied: bool,
-    /// What is asked, in a block of that kind.
+    /// The permission request, in a block of that kind.
     pub(crate) question: Option<Question>,
-    /// How serious it is, in a line of an extension.
+    /// The severity of an extension's log line.
     pub(crate) level: Option<LogLevel>,
 }
 
-/// A question, and how it ended.
+/// A permission request and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Question {
     pub(crate) id: PermissionId,
     pub(crate) request: PermissionRequest,
-    /// Nothing while it waits for an answer.
+    /// `None` while it is pending.
     pub(crate) outcome: Option<PermissionOutcome>,
 }
 
@@ -85,7 +85,7 @@ impl Block {
         format!("{}{title}{state}", kind.label())
     }
 
-    /// How it went, in a word that stands beside the header.
+    /// The result in one word, shown next to the header.
     pub(crate) fn verdict(&self) -> Option<&'static str> {
         match (self.denied, self.failed) {
             (true, _) => Some("denied"),
@@ -94,7 +94,6 @@ impl Block {
         }
     }
 
-    /// Puts a paragraph under what is there.
     pub(super) fn add_paragraph(&mut self, text: &str) {
         if !self.body.is_empty() && !self.body.ends_with('\n') {
             self.body.push('\n');
@@ -103,23 +102,23 @@ impl Block {
     }
 }
 
-/// Where a block lives, so that whoever draws it hears of each change to this block alone.
+/// Holds a block, and notifies its view about changes to this block alone.
 pub(crate) trait BlockCell {
-    /// A cell that holds `block`.
+    /// A cell that contains `block`.
     fn new(block: Block) -> Self;
-    /// Changes the block and tells whoever draws it.
+    /// Changes the block and notifies its view.
     fn update(&self, change: impl FnOnce(&mut Block));
 }
 
-/// All blocks, by the time at which they opened; those of the same time as they came.
+/// All blocks, ordered by the time at which they opened; those with the same time by arrival.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks<C> {
     entries: Vec<(BlockKey, C)>,
-    /// When each of `entries` opened.
+    /// When each of `entries` was opened.
     times: Vec<u64>,
-    /// The time of what is taken in now.
+    /// The time of the response being processed.
     now: u64,
-    /// Where in `entries` a block is.
+    /// Indices of blocks in `entries`.
     places: HashMap<BlockKey, usize>,
 }
 
@@ -130,12 +129,12 @@ impl<C> Default for Blocks<C> {
 }
 
 impl<C: BlockCell> Blocks<C> {
-    /// In their order.
+    /// All blocks in order.
     pub(crate) fn all(&self) -> &[(BlockKey, C)] {
         &self.entries
     }
 
-    /// Blocks that open from here on opened at this time. Without it they stand as they came.
+    /// Sets the time of blocks that open from now on. Without it they are ordered by arrival.
     pub(super) fn set_time(&mut self, at: u64) {
         self.now = at;
     }
@@ -145,7 +144,7 @@ impl<C: BlockCell> Blocks<C> {
         self.places.contains_key(key)
     }
 
-    /// Changes a block; one that never opened opens now. True if it did.
+    /// Changes a block; one that was never opened is opened. Returns whether it was.
     pub(super) fn change(&mut self, key: BlockKey, change: impl FnOnce(&mut Block)) -> bool {
         if let Some(place) = self.places.get(&key) {
             self.entries[*place].1.update(change);
@@ -160,8 +159,8 @@ impl<C: BlockCell> Blocks<C> {
         true
     }
 
-    /// Opens a question. One that is known stays as it is: what came of it follows, or is known.
-    /// True if it is new.
+    /// Opens a permission request. A known one stays as it is: its outcome follows, or is known.
+    /// Returns whether it is new.
     pub(super) fn ask(
         &mut self,
         source: usize,
@@ -176,7 +175,7 @@ impl<C: BlockCell> Blocks<C> {
         self.change(key, |block| *block = Block { question, ..Block::default() })
     }
 
-    /// A question has ended. Of one that is not known there is nothing to tell.
+    /// Records the outcome of a permission request. Unknown ones are ignored.
     pub(super) fn settle(&mut self, source: usize, id: PermissionId, outcome: PermissionOutcome) {
         let key = question_key(source, id);
         if self.has(&key) {
@@ -189,7 +188,7 @@ impl<C: BlockCell> Blocks<C> {
         }
     }
 
-    /// Leaves out all but some. True if any went.
+    /// Removes blocks. Returns whether there were any to remove.
     pub(super) fn retain(&mut self, keep: impl Fn(&BlockKey) -> bool) -> bool {
         let before = self.entries.len();
         let mut entries = self.entries.iter();
@@ -200,7 +199,7 @@ impl<C: BlockCell> Blocks<C> {
         self.entries.len() < before
     }
 
-    /// From `first` on; nearly always that is the last one.
+    /// Updates the indices from `first` on; nearly always that is the last one.
     fn note_places(&mut self, first: usize) {
         for (place, (key, _)) in self.entries.iter().enumerate().skip(first) {
             self.places.insert(key.clone(), place);

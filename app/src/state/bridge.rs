@@ -1,5 +1,5 @@
-//! History and events of a project → message blocks: what was asked, what was answered, and the
-//! questions of agents.
+//! Converts a project's history and events to message blocks: prompts, answers, and permission
+//! requests of agents.
 
 use std::collections::HashSet;
 
@@ -8,33 +8,33 @@ use wire::{MessageId, PermissionId, PermissionOutcome, PermissionRequest};
 
 use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks};
 
-/// A project has no sessions of its own: everything is from one source.
+/// A project has no sessions of its own: everything comes from one source.
 const ONLY: usize = 0;
 
-/// What happens in a project.
+/// The state of a project.
 pub(crate) struct ProjectLog<C> {
     blocks: Blocks<C>,
-    /// The runs that have not ended, in the order in which they were asked for.
+    /// Runs that have not ended, oldest first.
     running: Vec<MessageId>,
-    /// The runs' questions that wait for an answer.
+    /// Pending permission requests, with their runs.
     waiting: Vec<(MessageId, PermissionId)>,
-    /// Of which run a question is, for those that are shown.
+    /// The runs of all permission requests that are shown.
     asked: Vec<(MessageId, PermissionId)>,
-    /// The last event that was read: no other is read again.
+    /// Number of the last processed event: earlier ones are skipped.
     last_event: u64,
 }
 
-/// Something that people may want to know who look elsewhere.
+/// News for people who look elsewhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
     /// A run has ended.
     Ended(RunEnd),
-    /// A run waits for an answer.
+    /// A run waits for permission; what it wants to do.
     Asks(String),
 }
 
 impl Notice {
-    /// In words.
+    /// The text of a notification.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::Ended(RunEnd::Done) => "The run is done.".to_owned(),
@@ -46,10 +46,10 @@ impl Notice {
     }
 }
 
-/// What an event changed besides the inside of blocks.
+/// What an event changed besides the content of blocks.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Heard {
-    /// Blocks came or went.
+    /// Whether blocks were added or removed.
     pub(crate) moved: bool,
     pub(crate) notice: Option<Notice>,
 }
@@ -72,17 +72,17 @@ impl<C: BlockCell> ProjectLog<C> {
         self.blocks.all()
     }
 
-    /// The runs that have not ended, the oldest first.
+    /// Runs that have not ended, oldest first.
     pub(crate) fn running(&self) -> &[MessageId] {
         &self.running
     }
 
-    /// How many questions wait for an answer.
+    /// Number of pending permission requests.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Takes in the whole history, whatever was known before.
+    /// Replaces everything by a history.
     pub(crate) fn load(&mut self, history: SessionHistory) {
         let SessionHistory { messages, approvals, last_event_id, .. } = history;
         let known: HashSet<MessageId> = messages.iter().map(|message| message.id).collect();
@@ -102,7 +102,7 @@ impl<C: BlockCell> ProjectLog<C> {
             self.blocks.change((ONLY, kind, message.id.to_string()), |place| *place = block);
         }
         for (_, question) in std::mem::take(&mut self.waiting) {
-            // Answered while nobody here heard of it.
+            // Answered while this page was not connected.
             if !approvals.iter().any(|one| one.approval_id == question) {
                 self.blocks.settle(ONLY, question, PermissionOutcome::Withdrawn);
             }
@@ -119,7 +119,7 @@ impl<C: BlockCell> ProjectLog<C> {
         self.blocks.retain(|(_, _, id)| names.contains(id));
     }
 
-    /// Takes in an event.
+    /// Processes an event, unless an event with its number was processed before.
     pub(crate) fn hear(&mut self, number: u64, event: Event) -> Heard {
         if number <= self.last_event {
             return Heard::default();
@@ -159,7 +159,7 @@ impl<C: BlockCell> ProjectLog<C> {
                 self.blocks.settle(ONLY, decision.approval_id, decision.outcome);
             }
             Event::HistoryCleared(_) => {
-                // What still runs goes on, and so do its questions.
+                // Runs that have not ended continue, and so do their permission requests.
                 let running: HashSet<String> =
                     self.running.iter().map(ToString::to_string).collect();
                 let waiting: HashSet<String> =
@@ -168,7 +168,7 @@ impl<C: BlockCell> ProjectLog<C> {
                 heard.moved =
                     self.blocks.retain(|(_, _, id)| running.contains(id) || waiting.contains(id));
             }
-            // Whoever reads the events asks for the history then.
+            // The reader of the events fetches the history again.
             Event::Missed(_) => {}
         }
         heard
@@ -207,7 +207,7 @@ fn block_of(message: HistoryMessage) -> Block {
     block
 }
 
-/// An answer is complete.
+/// Marks the block of an answer as complete, with how its run ended.
 fn end(block: &mut Block, model: Option<String>, reason: RunEnd, error: Option<String>) {
     let how = match reason {
         RunEnd::Done => None,
@@ -219,7 +219,7 @@ fn end(block: &mut Block, model: Option<String>, reason: RunEnd, error: Option<S
     block.title = (!parts.is_empty()).then(|| parts.join(", "));
     block.completed = true;
     block.failed = reason == RunEnd::Failed;
-    // That it was cancelled is said in the title.
+    // The title already says that it was cancelled.
     if let Some(error) = error.filter(|_| reason != RunEnd::Cancelled) {
         if !block.body.is_empty() {
             block.add_paragraph("\n");
@@ -235,7 +235,7 @@ fn permission_of(request: ApprovalRequest) -> PermissionRequest {
         path: Some(request.path),
         detail: request.content_preview,
         diff: request.diff,
-        // Neither is an answer for ever offered there.
+        // The bridge does not offer a permanent approval anyway.
         each_time: false,
     }
 }

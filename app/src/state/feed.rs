@@ -1,4 +1,5 @@
-//! What was said, as signals: of a session and the task that runs in it, or in a tab of a job's task.
+//! A conversation as signals: of a session and the task that runs in it, or in a tab of a job's
+//! task.
 
 use std::rc::Rc;
 
@@ -25,42 +26,42 @@ impl BlockCell for ArcRwSignal<Block> {
     }
 }
 
-/// A block and whoever draws it.
+/// A block and the signal its view follows.
 pub(crate) type BlockEntry = (BlockKey, ArcRwSignal<Block>);
 
-/// A session that has a feed for itself, and its tasks.
+/// The source of a session that has a feed of its own, and of its tasks.
 const ONLY: usize = 0;
 
 /// What a page shows of a session.
 #[derive(Clone, Copy)]
 pub(crate) struct Feed {
     transcript: StoredValue<Transcript<ArcRwSignal<Block>>>,
-    /// The session and its tasks, as far as they were not read to their end.
+    /// The session and its tasks, unless they were read to their end.
     open: StoredValue<Vec<LiveId>>,
     /// How the session ended, if it did.
     ended: StoredValue<Option<Connection>>,
-    /// Which session a source is: whom an answer is for.
+    /// The session of each source, to which answers are sent.
     sessions: StoredValue<Vec<(usize, SessionId)>>,
-    /// The blocks in their order.
+    /// The blocks in order.
     pub(crate) blocks: RwSignal<Vec<BlockEntry>>,
-    /// The agent is at work on a prompt.
+    /// Whether the agent is processing a prompt.
     pub(crate) session_works: RwSignal<bool>,
-    /// A task is under way, also between two of its prompts.
+    /// Whether a task is running, even between two of its prompts.
     pub(crate) task_runs: RwSignal<bool>,
-    /// How the connection to the session is.
+    /// The state of the connection.
     pub(crate) connection: RwSignal<Connection>,
-    /// Counts the answers, for those who must do something after each.
+    /// Incremented with every answer, for effects that run after each.
     pub(crate) answers: RwSignal<u64>,
-    /// How many questions wait for an answer.
+    /// Number of pending permission requests.
     pub(crate) waiting: RwSignal<usize>,
-    /// What was used.
+    /// Usage of the session.
     pub(crate) spent: RwSignal<Spending>,
-    /// What an extension says for the moment.
+    /// An extension's ephemeral log line.
     pub(crate) remark: RwSignal<Option<Remark>>,
 }
 
 impl Feed {
-    /// Nothing said yet; a task may run already.
+    /// An empty feed; a task may already be running.
     pub(crate) fn new(task_runs: bool) -> Self {
         Self {
             transcript: StoredValue::new(Transcript::default()),
@@ -78,20 +79,20 @@ impl Feed {
         }
     }
 
-    /// Something is being worked on.
+    /// Whether the agent or a task is working.
     pub(crate) fn is_working(self) -> bool {
-        // Both are asked, so that whoever draws this hears of both.
+        // Reads both, so that a view tracks both.
         self.session_works.get() | self.task_runs.get()
     }
 
-    /// The session that a block is of.
+    /// The session that a source belongs to.
     pub(crate) fn session(self, source: usize) -> Option<SessionId> {
         self.sessions.with_value(|sessions| {
             sessions.iter().find(|(known, _)| *known == source).map(|(_, id)| *id)
         })
     }
 
-    /// Follows a session until it ends or the calling component is gone. In the browser only.
+    /// Follows a session until it ends or the calling component is disposed. In the browser only.
     pub(crate) fn follow(self, id: SessionId) {
         self.open(id);
         poll::follow_source(Rc::new(Follower(self)));
@@ -102,8 +103,8 @@ impl Feed {
         self.open.set_value(vec![LiveId::Session(id)]);
     }
 
-    /// Follows a task in the session, too, from the next call on. What the session says of the task
-    /// ends a call that is under way.
+    /// Also follows a task in the session, from the next call on. What the session reports about
+    /// the task ends a call that is under way.
     pub(crate) fn follow_task(self, id: TaskId) {
         self.task_runs.set(true);
         self.open.update_value(|open| {
@@ -177,7 +178,7 @@ impl Feed {
     }
 
     fn tell(self, connection: Connection) {
-        // A session that has ended is not live again because its task is still read.
+        // A session that has ended does not become live again because its task is still read.
         let connection = match connection {
             Connection::Live => self.ended.get_value().unwrap_or(Connection::Live),
             other => other,
@@ -185,7 +186,7 @@ impl Feed {
         set_if_new(self.connection, connection);
     }
 
-    /// Takes in an answer. Returns whether its sender is at work, if it said so.
+    /// Processes an answer. Returns whether its sender is working, if the answer tells.
     fn apply<R>(
         self,
         responses: Vec<R>,
@@ -207,7 +208,7 @@ impl Feed {
         working
     }
 
-    /// Tells what is not in blocks, if it is new.
+    /// Updates what is not in blocks, if it has changed.
     fn tell_aside(self) {
         let (waiting, spent, remark) =
             self.transcript.with_value(|all| (all.waiting(), all.spent(), all.remark().cloned()));
@@ -222,7 +223,7 @@ impl Feed {
     }
 }
 
-/// What the loop sees of a session and its tasks.
+/// The source of the polling loop for a session and its tasks.
 struct Follower(Feed);
 
 impl Source for Follower {

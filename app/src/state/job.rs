@@ -1,4 +1,5 @@
-//! Responses of a job, its tasks and their sessions → how each work stands, and what its tabs say.
+//! Converts responses of a job, its tasks and their sessions to the status of each work and the
+//! content of its tabs.
 //!
 //! ```text
 //!   job ─ workStarted ─► task ─ taskSessionStarted ─► session     each adds to what is followed
@@ -6,10 +7,10 @@
 //!    └─► status, times    └─► tabs, decisions            └─► blocks in its tab
 //! ```
 //!
-//! Tabs show what is said in them by the times of the responses, in whatever order they arrive.
+//! Tabs order their content by the times of the responses, in whatever order they arrive.
 //!
-//! Everything may come again from its beginning, and changes nothing then. A work that starts again
-//! begins anew: what was said in its run before is forgotten.
+//! Everything may come again from its beginning, which changes nothing. A work that starts again
+//! begins anew: the content of its previous run is dropped.
 
 mod tally;
 mod time;
@@ -27,89 +28,88 @@ use wire::{
 use tally::Tallies;
 pub(crate) use time::{Millis, Span};
 
-/// More ids than this are asked for later.
+/// Limit of ids in one call; the rest follows later.
 const MAX_IDS: usize = 500;
 
-/// The decisions of a task, among the numbered sources of a tab. Driving sessions follow it.
+/// The source number of a task's decisions in a tab. Driving sessions follow it.
 const DECISIONS: usize = 0;
 
-/// Where what is said in a tab goes. Its sessions, and the task's decisions, are numbered sources.
+/// The content of a tab. Its sessions, and the task's decisions, are numbered sources.
 pub(crate) trait Tab: Clone {
-    /// Nothing said yet; the task may be under way.
+    /// An empty tab; the task may already be running.
     fn new(task_runs: bool) -> Self;
-    /// A session is this source from now on.
+    /// Assigns a source number to a session.
     fn name_session(&self, source: usize, id: SessionId);
-    /// A session says more.
+    /// Adds responses of a session.
     fn take_session(&self, source: usize, responses: Vec<Timed<SessionResponse>>);
     /// A session has ended.
     fn end_session(&self, source: usize);
-    /// A session's history comes again from its beginning.
+    /// A session's history will come again from its beginning.
     fn rewind_session(&self, source: usize);
-    /// The task says more.
+    /// Adds a response of the task.
     fn take_task(&self, source: usize, id: TaskId, response: Timed<TaskResponse>);
     /// The task has ended.
     fn end_task(&self);
-    /// The task's history comes again from its beginning.
+    /// The task's history will come again from its beginning.
     fn rewind_task(&self);
-    /// Nobody will look at it any more.
+    /// Frees the content: the tab will not be shown again.
     fn forget(&self);
 }
 
-/// What is known of a run of a job.
+/// The state of a run of a job.
 pub(crate) struct JobState<T> {
     id: JobId,
-    /// How the job stands, once that is known.
+    /// The status of the job, once it is known.
     pub(crate) status: Option<JobStatus>,
-    /// Of which job it is a run, once that is known.
+    /// The name of the job, once it is known.
     pub(crate) name: Option<String>,
     pub(crate) span: Span,
-    /// What broke.
+    /// Errors that the job reported.
     pub(crate) errors: Vec<String>,
-    /// How many of them the history has come to.
+    /// How many of them the replayed history has reached.
     errors_read: usize,
     works: BTreeMap<u32, Work<T>>,
-    /// The works of the tasks that are followed and not of runs before.
+    /// The works of followed tasks, without those of earlier runs.
     tasks: HashMap<TaskId, u32>,
-    /// Where the sessions are heard.
+    /// The tab and source number of each session.
     sessions: HashMap<SessionId, (T, usize)>,
     tallies: Tallies,
-    /// What its sessions used, as the last status said: of those that have ended.
+    /// Usage of the sessions that had ended, according to the last status.
     told: Usage,
-    /// What was not read to its end.
+    /// Everything that was not read to its end.
     open: Vec<LiveId>,
-    /// What comes of the job happened before: its times are those of the last status.
+    /// Whether the job's responses are a replay, so that the times of the last status apply.
     replays: bool,
 }
 
-/// A work, and its last run.
+/// A work and its last run.
 pub(crate) struct Work<T> {
     pub(crate) status: Option<WorkStatus>,
     pub(crate) span: Span,
-    /// What the last status said of it.
+    /// What the last status said about it.
     known: Option<Known>,
-    /// What it used, as the last status said of a run that has ended.
+    /// Usage of its last ended run, according to the last status.
     told: Usage,
     run: Option<Run<T>>,
-    /// The runs before.
     past: Vec<TaskId>,
-    /// What comes of it now is of a run before.
+    /// Whether the current responses belong to an earlier run.
     reads_past: bool,
 }
 
 #[derive(Clone, Copy)]
 struct Known {
-    /// Which run, if it was under way.
+    /// The run, if it was under way.
     task: Option<TaskId>,
     span: Span,
 }
 
-/// What is said in a run of a work.
+/// The tabs of a work's run.
 struct Run<T> {
     task: TaskId,
-    /// It said something already.
+    /// Whether it has sent any response.
     is_heard: bool,
     driving: T,
-    /// How many driving sessions it had.
+    /// The number of its driving sessions.
     drivers: usize,
     attempts: Vec<T>,
     sessions: Vec<SessionId>,
@@ -130,7 +130,7 @@ impl<T> Default for Work<T> {
 }
 
 impl<T: Tab> JobState<T> {
-    /// Nothing known yet.
+    /// The initial state, with nothing known.
     pub(crate) fn new(id: JobId) -> Self {
         Self {
             id,
@@ -149,17 +149,17 @@ impl<T: Tab> JobState<T> {
         }
     }
 
-    /// Where to ask for its status.
+    /// The job's id, for its status.
     pub(crate) fn id(&self) -> JobId {
         self.id
     }
 
-    /// How a work stands, if it was ever started.
+    /// A work, if it was ever started.
     pub(crate) fn work(&self, id: u32) -> Option<&Work<T>> {
         self.works.get(&id)
     }
 
-    /// How many works have ended, and how many run.
+    /// How many works have ended, and how many are running.
     pub(crate) fn progress(&self) -> (usize, usize) {
         let started = self.works.values().filter(|work| work.status.is_some()).count();
         let is_running = |work: &&Work<T>| work.status == Some(WorkStatus::Running);
@@ -167,33 +167,33 @@ impl<T: Tab> JobState<T> {
         (started - running, running)
     }
 
-    /// What its sessions used. Whoever comes late can't read all of them, and the server tells only
-    /// of those that have ended: so whichever is more.
+    /// The usage of its sessions. A page opened late cannot read all of them, and the server only
+    /// reports those that have ended, so this is whichever is larger.
     pub(crate) fn usage(&self) -> Usage {
         tally::larger(self.tallies.usage(), self.told)
     }
 
-    /// What the sessions of a work's last run used.
+    /// The usage of the sessions in a work's last run.
     pub(crate) fn usage_of(&self, work: u32) -> Usage {
         let Some(work) = self.works.get(&work) else { return Usage::default() };
         let heard = work.run.as_ref().map(|run| self.tallies.usage_of(&run.sessions));
         tally::larger(heard.unwrap_or_default(), work.told)
     }
 
-    /// The first work in which a question waits for an answer.
+    /// The first work with a pending permission request.
     pub(crate) fn asking(&self) -> Option<u32> {
         let asks =
             |work: &Work<T>| work.run.as_ref().is_some_and(|run| self.tallies.asks(&run.sessions));
         self.works.iter().find(|(_, work)| asks(work)).map(|(id, _)| *id)
     }
 
-    /// What to ask for next, one id a line; nothing once everything was read.
+    /// The ids for the next call, one per line; `None` once everything was read.
     pub(crate) fn open_ids(&self) -> Option<String> {
         let ids: Vec<String> = self.open.iter().take(MAX_IDS).map(ToString::to_string).collect();
         (!ids.is_empty()).then(|| ids.join("\n"))
     }
 
-    /// From here on everything that was not read to its end comes again.
+    /// Everything that was not read to its end will come again.
     pub(crate) fn rewind(&mut self) {
         self.replays = true;
         self.errors_read = 0;
@@ -216,7 +216,7 @@ impl<T: Tab> JobState<T> {
         }
     }
 
-    /// Takes in how the job stands, answered just now. `parse` reads the server's times.
+    /// Processes a fresh status of the job. `parse` reads the server's times.
     pub(crate) fn take_status(
         &mut self,
         reply: JobStatusReply,
@@ -224,7 +224,7 @@ impl<T: Tab> JobState<T> {
         parse: impl Fn(&str) -> Option<Millis>,
     ) {
         let server_now = parse(&reply.server_time).unwrap_or(now);
-        // The clock there and the one here need not agree.
+        // The clocks of server and browser may differ.
         let here = |time: &str| parse(time).map(|time| time + now - server_now);
         let span = |start: &str, end: Option<String>| Span {
             start: here(start),
@@ -243,8 +243,8 @@ impl<T: Tab> JobState<T> {
         }
     }
 
-    /// Takes in an answer. Says whether anything changed but the insides of tabs, or else which
-    /// error it brought that is not the end of something.
+    /// Processes an answer. Returns whether anything changed except tab contents; the error is one
+    /// that does not mean the end of something.
     pub(crate) fn take(&mut self, batch: LiveBatch, now: Millis) -> Result<bool, ErrorName> {
         let mut changed = false;
         for item in batch.live {
@@ -339,7 +339,7 @@ impl<T: Tab> JobState<T> {
         self.open.push(LiveId::Task(task));
     }
 
-    /// What is under way in it is still read to its end, but goes nowhere.
+    /// Its sessions are still read to their end, but their content is dropped.
     fn forget(&mut self, run: &Run<T>) {
         run.driving.forget();
         run.attempts.iter().for_each(Tab::forget);
@@ -415,17 +415,17 @@ impl<T: Tab> JobState<T> {
 }
 
 impl<T: Tab> Work<T> {
-    /// Which run it is that is shown.
+    /// The run that is shown.
     pub(crate) fn task(&self) -> Option<TaskId> {
         self.run.as_ref().map(|run| run.task)
     }
 
-    /// How many task sessions it had.
+    /// The number of task sessions.
     pub(crate) fn attempts(&self) -> usize {
         self.run.as_ref().map_or(0, |run| run.attempts.len())
     }
 
-    /// What is said in a tab: the driving one, then the attempts.
+    /// The content of a tab: the driving one first, then the attempts.
     pub(crate) fn tab(&self, index: usize) -> Option<&T> {
         let run = self.run.as_ref()?;
         index.checked_sub(1).map_or(Some(&run.driving), |attempt| run.attempts.get(attempt))
@@ -435,7 +435,7 @@ impl<T: Tab> Work<T> {
         self.run.as_mut().filter(|run| run.task == task)
     }
 
-    /// The status knew the end of a run, but this one goes on: so it began since.
+    /// According to the status a run had ended, but this one continues: so it began since.
     fn doubt_start(&mut self, now: Millis) {
         let has_ended = self.known.is_some_and(|known| known.span.end.is_some());
         if self.status == Some(WorkStatus::Running) && has_ended {
@@ -445,7 +445,7 @@ impl<T: Tab> Work<T> {
 }
 
 impl<T: Tab> Run<T> {
-    /// Where a new session is heard.
+    /// Assigns a tab and a source number to a new session.
     fn open_session(&mut self, id: SessionId, is_driving: bool) -> (T, usize) {
         let (tab, source) = if is_driving {
             self.drivers += 1;
@@ -460,7 +460,7 @@ impl<T: Tab> Run<T> {
     }
 }
 
-/// Whether an error only says that there is nothing more to read of an entity.
+/// Whether an error only means that there is nothing more to read of an entity.
 pub(super) fn is_end(error: ErrorName) -> bool {
     use ErrorName as E;
     matches!(

@@ -1,4 +1,4 @@
-//! What happens in a project of the bridge, as signals.
+//! The state of a bridge project, as signals.
 
 use leptos::prelude::*;
 use wire::MessageId;
@@ -14,20 +14,20 @@ use crate::poll::Connection;
 #[derive(Clone, Copy)]
 pub(crate) struct Project {
     log: StoredValue<ProjectLog<ArcRwSignal<Block>>>,
-    /// The blocks in their order.
+    /// The blocks in order.
     pub(crate) blocks: RwSignal<Vec<BlockEntry>>,
-    /// The runs that have not ended, the oldest first.
+    /// Runs that have not ended, oldest first.
     pub(crate) running: RwSignal<Vec<MessageId>>,
-    /// How many questions wait for an answer.
+    /// Number of pending permission requests.
     pub(crate) waiting: RwSignal<usize>,
-    /// How the connection to the server is.
+    /// The state of the connection.
     pub(crate) connection: RwSignal<Connection>,
-    /// Counts what came, for those who must do something after each.
+    /// Incremented with every change, for effects that run after each.
     pub(crate) answers: RwSignal<u64>,
 }
 
 impl Project {
-    /// Follows a project until the calling component is gone.
+    /// Follows a project until the calling component is disposed.
     pub(crate) fn new(id: String) -> Self {
         let project = Self {
             log: StoredValue::new(ProjectLog::default()),

@@ -1,11 +1,11 @@
-//! What sessions used, added up, and how that is said.
+//! Usage of sessions, added up and formatted.
 
 use wire::Usage;
 
-/// What a session used.
+/// The usage of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spending {
-    /// In its last turn that used anything.
+    /// The last turn that used anything.
     pub(crate) turn: Usage,
     pub(crate) total: Usage,
     /// A turn has begun and used nothing yet.
@@ -13,12 +13,12 @@ pub(crate) struct Spending {
 }
 
 impl Spending {
-    /// What is used from here on belongs to another turn.
+    /// Usage from now on belongs to another turn.
     pub(crate) fn begin_turn(&mut self) {
         self.is_new_turn = true;
     }
 
-    /// A request to a model took this.
+    /// Adds the usage of one model round.
     pub(crate) fn add(&mut self, usage: Usage) {
         if std::mem::take(&mut self.is_new_turn) {
             self.turn = Usage::default();
@@ -27,7 +27,7 @@ impl Spending {
         self.total += usage;
     }
 
-    /// Both together, of which the other came later.
+    /// The sum of both; `later` provides the last turn.
     pub(crate) fn and_then(mut self, later: &Self) -> Self {
         self.total += later.total;
         if !later.turn.is_empty() {
@@ -36,7 +36,7 @@ impl Spending {
         self
     }
 
-    /// One line about the last turn and all of them; nothing if nothing is known.
+    /// One line about the last turn and the total; `None` if nothing is known.
     pub(crate) fn describe(&self) -> Option<String> {
         let total = describe(&self.total)?;
         match describe(&self.turn) {
@@ -48,7 +48,7 @@ impl Spending {
     }
 }
 
-/// `12.3k tokens in, 456 out, cost 1.5`; nothing if nothing was used.
+/// `12.3k tokens in, 456 out, cost 1.5`; `None` if nothing was used.
 pub(crate) fn describe(usage: &Usage) -> Option<String> {
     if usage.is_empty() {
         return None;
@@ -58,7 +58,7 @@ pub(crate) fn describe(usage: &Usage) -> Option<String> {
     Some(format!("{read} tokens in, {written} out{cost}"))
 }
 
-/// A number of tokens, short.
+/// A number of tokens, abbreviated.
 #[expect(clippy::cast_precision_loss, reason = "three digits of it are shown")]
 fn count(tokens: u64) -> String {
     match tokens {
@@ -68,7 +68,7 @@ fn count(tokens: u64) -> String {
     }
 }
 
-/// At most two decimals, and none that say nothing.
+/// At most two decimals, without trailing zeros.
 fn decimal(number: f64) -> String {
     let text = format!("{number:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

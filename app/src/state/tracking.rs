@@ -1,4 +1,4 @@
-//! A job that is followed, as signals: what it and everything in it said, and what time it is.
+//! A followed job as signals: its state, and the current time.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use super::job::{JobState, Millis, Span};
 use crate::api::{self, ApiError};
 use crate::poll::{self, Connection, Next, Source};
 
-/// What a page knows of a run of a job.
+/// What a page knows about a run of a job.
 #[derive(Clone, Copy)]
 pub(crate) struct Tracking {
     /// Notifies on everything except tab contents.
     pub(crate) job: RwSignal<JobState<Feed>>,
     pub(crate) connection: RwSignal<Connection>,
-    /// On the clock of the browser; moves on while something runs.
+    /// The browser's clock; advances while something is running.
     now: RwSignal<Millis>,
 }
 
 impl Tracking {
-    /// Follows a run until everything in it was read or the calling component is gone.
+    /// Follows a run until everything in it was read or the calling component is disposed.
     pub(crate) fn new(id: JobId) -> Self {
         let job = RwSignal::new(JobState::new(id));
         let connection = RwSignal::new(Connection::Connecting);
@@ -45,28 +45,28 @@ impl Tracking {
         tracking
     }
 
-    /// The job is under way, as far as is known.
+    /// Whether the job is running, as far as known.
     pub(crate) fn is_running(self) -> bool {
         self.connection.with(|connection| *connection != Connection::NotFound)
             && self.job.with(|job| job.status == Some(JobStatus::Running))
     }
 
-    /// The first work in which a question waits for an answer.
+    /// The first work with a pending permission request.
     pub(crate) fn asking(self) -> Option<u32> {
         self.job.with(JobState::asking)
     }
 
-    /// How a work stands, if it was ever started.
+    /// The status of a work, if it was ever started.
     pub(crate) fn work_status(self, work: u32) -> Option<WorkStatus> {
         self.job.with(|job| job.work(work)?.status)
     }
 
-    /// For how long a work has been under way, or was.
+    /// How long a work has been running, or ran.
     pub(crate) fn work_elapsed(self, work: u32) -> Option<String> {
         self.elapsed(self.job.with(|job| job.work(work).map(|work| work.span))?)
     }
 
-    /// For how long the job has been under way, or was.
+    /// How long the job has been running, or ran.
     pub(crate) fn job_elapsed(self) -> Option<String> {
         self.elapsed(self.job.with(|job| job.span))
     }
@@ -81,17 +81,17 @@ fn read_clock() -> Millis {
     Date::now() as Millis
 }
 
-/// A time of the server.
+/// Parses a time of the server.
 #[expect(clippy::cast_possible_truncation, reason = "whole milliseconds")]
 fn read_time(text: &str) -> Option<Millis> {
     let time = Date::parse(text);
     (!time.is_nan()).then_some(time as Millis)
 }
 
-/// What the loop sees of it.
+/// The source of the polling loop.
 struct Tracker {
     tracking: Tracking,
-    /// Of the signals of tabs.
+    /// Owns the signals of tabs.
     owner: Owner,
 }
 

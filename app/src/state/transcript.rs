@@ -1,14 +1,14 @@
-//! Responses of sessions, and of the tasks that run in them → message blocks.
+//! Converts responses of sessions, and of the tasks that run in them, to message blocks.
 //!
 //! A [`Transcript`] is fed every response of a session in order and keeps one [`Block`] for each
-//! thing said or done. Feeding it the same history again changes nothing: after a lost connection
-//! the page simply reads everything once more under a new token. A task has a stream of its own;
-//! the times of the responses say what it decided before and after what.
+//! message, tool call and so on. Feeding it the same history again changes nothing: after a lost
+//! connection the page simply reads everything again with a new token. A task has a stream of its
+//! own; the times of the responses determine their order.
 //!
-//! Questions before a tool acts, and what extensions say, stand in the same order; what a session
-//! used is added up beside it.
+//! Permission requests and log lines of extensions are in the same order; usage is added up
+//! separately.
 //!
-//! Several sessions can share a transcript. Each is a source with a number, so that their ids can't
+//! Several sessions can share a transcript. Each is a numbered source, so that their ids cannot
 //! clash.
 
 #[cfg(test)]
@@ -24,7 +24,7 @@ use wire::{
 use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks};
 use super::spending::Spending;
 
-/// What an extension says for the moment.
+/// An extension's ephemeral log line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Remark {
     pub(crate) extension: String,
@@ -39,30 +39,30 @@ impl Remark {
     }
 }
 
-/// What a response changed besides the inside of blocks.
+/// What a response changed besides the content of blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
-    /// There are new blocks.
+    /// Whether there are new blocks.
     pub(crate) opened: bool,
     /// The agent or the task began (`true`) or ended (`false`) its work.
     pub(crate) working: Option<bool>,
 }
 
-/// All blocks in the order in which they opened.
+/// All blocks, in the order in which they were opened.
 #[derive(Clone, Debug)]
 pub(crate) struct Transcript<C> {
     blocks: Blocks<C>,
-    /// Prompts and errors have no id of their own: they are counted, for each source.
+    /// Prompts and errors have no ids: they are numbered per source.
     counted: HashMap<usize, usize>,
-    /// So are the decisions of each task.
+    /// Decisions are numbered per task.
     decided: HashMap<TaskId, usize>,
-    /// The sources that are at work.
+    /// The sources that are working.
     working: Vec<usize>,
-    /// The questions that wait for an answer.
+    /// Pending permission requests, with their sources.
     waiting: Vec<(usize, PermissionId)>,
-    /// What each source used.
+    /// The usage of each source.
     spent: BTreeMap<usize, Spending>,
-    /// What an extension said last for the moment.
+    /// The last ephemeral log line of an extension.
     remark: Option<Remark>,
 }
 
@@ -86,28 +86,28 @@ impl<C: BlockCell> Transcript<C> {
         self.blocks.all()
     }
 
-    /// From here on the history of a source comes again from its beginning.
+    /// The history of a source will come again from its beginning.
     pub(crate) fn rewind(&mut self, source: usize) {
         self.counted.remove(&source);
         self.spent.remove(&source);
     }
 
-    /// How many questions wait for an answer.
+    /// Number of pending permission requests.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// What all sources used, and the last of them in its last turn.
+    /// The total usage of all sources; its last turn is that of the last source.
     pub(crate) fn spent(&self) -> Spending {
         self.spent.values().fold(Spending::default(), Spending::and_then)
     }
 
-    /// What an extension says for the moment.
+    /// An extension's ephemeral log line.
     pub(crate) fn remark(&self) -> Option<&Remark> {
         self.remark.as_ref()
     }
 
-    /// A source has ended: nobody waits for answers in it any more.
+    /// A source has ended, and with it its pending permission requests.
     pub(crate) fn end(&mut self, source: usize) {
         let open: Vec<_> = self.waiting.iter().filter(|(of, _)| *of == source).copied().collect();
         for (_, id) in open {
@@ -116,12 +116,12 @@ impl<C: BlockCell> Transcript<C> {
         self.remark = None;
     }
 
-    /// From here on the history of tasks comes again from its beginning.
+    /// The history of tasks will come again from its beginning.
     pub(crate) fn rewind_task(&mut self) {
         self.decided.clear();
     }
 
-    /// Notes whether a source is at work. True if one of them is.
+    /// Records whether a source is working. Returns whether any of them is.
     pub(crate) fn set_working(&mut self, source: usize, works: bool) -> bool {
         self.working.retain(|other| *other != source);
         if works {
@@ -130,7 +130,7 @@ impl<C: BlockCell> Transcript<C> {
         !self.working.is_empty()
     }
 
-    /// Takes in the next response of a task, which happened at that time.
+    /// Processes the next response of a task, which happened at that time.
     pub(crate) fn apply_task(
         &mut self,
         source: usize,
@@ -157,7 +157,7 @@ impl<C: BlockCell> Transcript<C> {
         Changes { opened: self.blocks.change(key, |place| *place = block), working: None }
     }
 
-    /// Takes in the next response of a source, which happened at that time.
+    /// Processes the next response of a source, which happened at that time.
     pub(crate) fn apply(
         &mut self,
         source: usize,
@@ -205,7 +205,7 @@ impl<C: BlockCell> Transcript<C> {
                     if let Some(error) = error {
                         block.add_paragraph(&format!("Error: {}", error.message));
                         block.failed = true;
-                        // As the tools of the portal and of the Copilot CLI say it.
+                        // The codes used by the portal's tools and by the Copilot CLI.
                         let code = error.code.as_deref();
                         block.denied =
                             code.is_some_and(|code| matches!(code, "denied" | "rejected"));
@@ -255,8 +255,8 @@ impl<C: BlockCell> Transcript<C> {
         Changes { opened, working: is_prompt.then_some(true) }
     }
 
-    /// Opens a block. A known one (the history comes again) begins anew; if it was complete, its
-    /// end follows in the same answer.
+    /// Opens a block. A known one (the history comes again) restarts; if it was complete, its end
+    /// follows in the same answer.
     fn open(&mut self, key: BlockKey, title: Option<String>, body: String) -> bool {
         self.blocks.change(key, |block| *block = Block::receiving(title, body))
     }
@@ -286,7 +286,7 @@ impl<C: BlockCell> Transcript<C> {
         self.blocks.settle(source, id, outcome);
     }
 
-    /// Adds a complete block that has a number for an id.
+    /// Adds a complete block whose id is a number.
     fn count(&mut self, source: usize, kind: BlockKind, complete: Block) -> bool {
         let counted = self.counted.entry(source).or_default();
         let key = (source, kind, format!("#{counted}"));

@@ -1,4 +1,4 @@
-//! How large a chart is in the page, and the buttons that change it.
+//! The zoom of a chart, and the buttons that change it.
 
 use leptos::html::Div;
 use leptos::prelude::*;
@@ -7,29 +7,30 @@ use web_sys::Element;
 use crate::flow_chart::layout::Point;
 use crate::flow_chart::zoom;
 
-/// How large the chart is in its container.
+/// The zoom of a chart in its container.
 #[derive(Clone, Copy)]
 pub(super) struct Zoom {
-    /// In percent.
+    /// 100 is the chart's own size.
     percent: RwSignal<i32>,
-    /// What scrolls, with the drawing in it.
+    /// The scrolling element that contains the drawing.
     container: NodeRef<Div>,
-    /// Of the chart.
+    /// The chart's own size, in pixels.
     size: Point,
 }
 
 impl Zoom {
-    /// A chart in its own size.
+    /// A chart at 100 %.
     pub(super) fn new(container: NodeRef<Div>, size: Point) -> Self {
         Self { percent: RwSignal::new(100), container, size }
     }
 
-    /// In percent.
+    /// The current zoom in percent.
     pub(super) fn now(self) -> i32 {
         self.percent.get_untracked()
     }
 
-    /// Changes it, and keeps what is at `at` in the window, or else in the middle of the view.
+    /// Changes the zoom, and keeps the point `at` of the window in place, or else the centre of the
+    /// view.
     pub(super) fn set(self, percent: i32, at: Option<Point>) {
         let before = self.now();
         let Some(container) = self.container.get_untracked() else { return };
@@ -44,9 +45,9 @@ impl Zoom {
         });
         let (left, top) = corner(&drawing);
         self.percent.set(percent);
-        // At once: the next finger may move before the page is drawn again.
+        // Applied at once: the next finger may move before the page is redrawn.
         for (name, length) in [("width", self.size.0), ("height", self.size.1)] {
-            // Setting an attribute of a valid name can't fail.
+            // Setting an attribute with a valid name cannot fail.
             let _ = drawing.set_attribute(name, &(length * percent / 100).to_string());
         }
         let (new_left, new_top) = corner(&drawing);
@@ -56,7 +57,7 @@ impl Zoom {
         container.set_scroll_top(container.scroll_top() + more_y);
     }
 
-    /// A step larger or smaller.
+    /// Zooms in or out by one step.
     pub(super) fn step(self, larger: bool, at: Option<Point>) {
         self.set(zoom::step(self.now(), larger), at);
     }
@@ -68,12 +69,12 @@ impl Zoom {
         }
     }
 
-    /// Shows the beginning of the chart, at `first_x`, and all of it if it stays readable.
+    /// Shows the beginning of the chart, at `first_x`, or all of it if it stays readable.
     pub(super) fn open(self, first_x: i32) {
         Effect::new(move |_| {
             let Some(container) = self.container.get() else { return };
             let view = view_size(&container);
-            // What is hidden now is shown in its own size later.
+            // A hidden chart keeps its own size until it is shown.
             if view.0 > 0 {
                 let percent = zoom::first(self.size, view);
                 self.set(percent, None);
@@ -84,7 +85,7 @@ impl Zoom {
     }
 }
 
-/// The buttons that change it.
+/// The buttons that change the zoom.
 #[component]
 pub(super) fn ZoomButtons(zoom: Zoom) -> impl IntoView {
     view! {
@@ -107,7 +108,7 @@ fn view_size(container: &Element) -> Point {
     (container.client_width(), container.client_height())
 }
 
-/// The upper left corner of an element in the window.
+/// The top left corner of an element in the window.
 #[expect(clippy::cast_possible_truncation, reason = "pixels are small")]
 fn corner(element: &Element) -> Point {
     let rectangle = element.get_bounding_client_rect();

@@ -1,22 +1,22 @@
-//! The languages we know, and what people call them.
+//! The known languages, and their names.
 
 use super::Kind;
 use super::rules::{
     BARE, Quirk, Rules, comment, long_text, nested_comment, raw_line, raw_text, text,
 };
 
-/// How a language is read.
+/// How a language is highlighted.
 #[derive(Clone, Copy)]
 pub(super) enum Language {
-    /// Word by word.
+    /// Token by token, with these rules.
     Lexed(&'static Rules),
-    /// Tag by tag.
+    /// As HTML or XML tags.
     Markup,
-    /// Line by line.
+    /// As a diff, line by line.
     Difference,
 }
 
-/// The language of that name, in any case.
+/// The language with that name, ignoring case.
 pub(super) fn find(name: &str) -> Option<Language> {
     Some(Language::Lexed(match name.to_ascii_lowercase().as_str() {
         "rust" | "rs" => &RUST,

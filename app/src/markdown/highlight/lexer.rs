@@ -1,7 +1,7 @@
-//! Reads code by the rules of its language, every byte once.
+//! Tokenises code by the rules of its language, in one pass.
 //!
-//! All that matters to it is ASCII; other characters count as letters. So every range it finds
-//! begins and ends between characters, though it looks at bytes.
+//! Only ASCII is significant; other characters count as letters. So every range begins and ends at
+//! a character boundary, although it works on bytes.
 
 use super::rules::{Quirk, Rules, Span};
 use super::{Kind, Painter};
@@ -18,7 +18,7 @@ pub(super) fn paint(rules: &Rules, painter: &mut Painter<'_>) {
     }
 }
 
-/// What a token is, and where it ends.
+/// The kind of a token, and where it ends.
 type Token = (Option<Kind>, usize);
 
 struct Lexer<'a> {
@@ -69,8 +69,8 @@ impl Lexer<'_> {
         Some((Some(if is_key { Kind::Type } else { span.kind }), end))
     }
 
-    /// Where a string or comment ends that was opened before `at`: at the end of the code, if
-    /// nothing closes it.
+    /// Where a string or comment opened before `at` ends: at the end of the code, if nothing closes
+    /// it.
     fn span_end(&self, mut at: usize, span: &Span) -> usize {
         let (open, close) = (span.open.as_bytes(), span.close.as_bytes());
         let mut depth = 1_usize;
@@ -95,7 +95,8 @@ impl Lexer<'_> {
         self.bytes.len()
     }
 
-    /// Whether the quote opens a character (`'a'`, `'\n'`) rather than a lifetime (`'a`).
+    /// Whether the quote begins a character (`'a'`, `'
+    /// '`) rather than a lifetime (`'a`).
     fn is_character(&self, quote: usize) -> bool {
         let mut characters = self.code[quote + 1..].chars();
         match characters.next() {
@@ -110,7 +111,7 @@ impl Lexer<'_> {
         is_lifetime.then(|| (Some(Kind::Type), self.word_end(at + 1)))
     }
 
-    /// A word whose first character says what it is, such as `$HOME` or `#include`.
+    /// A word whose first character determines its kind, such as `$HOME` or `#include`.
     fn marked_word(&self, at: usize) -> Option<Token> {
         let (_, kind) = self.rules.marks.iter().find(|(mark, _)| *mark == self.bytes[at])?;
         let end = self.word_end(at + 1);
@@ -141,7 +142,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Whether the word before `end` is what a value is assigned to.
+    /// Whether the word before `end` is a key that a value is assigned to.
     fn is_key(&self, end: usize) -> bool {
         let Some(key_end) = self.rules.key_end else {
             return false;
@@ -156,7 +157,7 @@ impl Lexer<'_> {
             && matches!(self.bytes.get(mark + 1), Some(b'(' | b'[' | b'{'))
     }
 
-    /// Where a string such as `r#"…"#` ends, if the prefix and what follows it begin one.
+    /// Where a string such as `r#"…"#` ends, if the prefix begins one.
     fn raw_string_end(&self, prefix: &str, at: usize) -> Option<usize> {
         if !matches!(prefix, "r" | "br" | "cr") {
             return None;
@@ -207,7 +208,7 @@ impl Lexer<'_> {
         at
     }
 
-    /// Whether the quote at `at` opens a string rather than parting the digits of a number.
+    /// Whether the quote at `at` opens a string rather than separating the digits of a number.
     fn is_quoted(&self, at: usize) -> bool {
         self.bytes.get(at + 2) == Some(&b'\'') || self.rules.quirk == Quirk::Spaced
     }

@@ -1,4 +1,4 @@
-//! Differences between files, where the first characters of a line say it all.
+//! Diffs, where the first characters of a line decide.
 
 use super::{Kind, Painter};
 

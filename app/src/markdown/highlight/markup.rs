@@ -1,4 +1,4 @@
-//! HTML, XML and the like: tags, attributes and comments.
+//! HTML, XML and similar languages: tags, attributes and comments.
 
 use super::{Kind, Painter};
 
@@ -22,7 +22,7 @@ pub(super) fn paint(painter: &mut Painter<'_>) {
     }
 }
 
-/// Paints from `<` to behind `>`, and says where that is.
+/// Paints a tag including its brackets, and returns where it ends.
 fn paint_tag(painter: &mut Painter<'_>, start: usize, name: usize) -> usize {
     let bytes = painter.code.as_bytes();
     let mut at = name_end(bytes, name);
@@ -34,7 +34,7 @@ fn paint_tag(painter: &mut Painter<'_>, start: usize, name: usize) -> usize {
                 painter.paint(Kind::Keyword, at, at + 1);
                 return at + 1;
             }
-            // The tag was never closed: this is the next one.
+            // The tag was never closed: the next one begins here.
             b'<' => return at,
             b'"' | b'\'' => {
                 let quote = bytes[at + 1..].iter().position(|&other| other == byte);

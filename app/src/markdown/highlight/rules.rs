@@ -1,31 +1,31 @@
-//! What the lexer has to know about a language.
+//! The lexer's rules for a language.
 
 use super::Kind;
 
-/// A language, as far as colours go.
+/// A language, as far as highlighting is concerned.
 pub(super) struct Rules {
-    /// What begins a comment that ends with its line.
+    /// Prefixes of comments that end with the line.
     pub(super) line_comments: &'static [&'static str],
-    /// Strings and comments with an end of their own. The first that fits is taken, so longer
-    /// ones stand before their beginnings.
+    /// Strings and delimited comments. The first match counts, so longer delimiters come before
+    /// their own prefixes.
     pub(super) spans: &'static [Span],
-    /// Words, parted by blanks.
+    /// Words in one text, separated by blanks.
     pub(super) keywords: &'static str,
-    /// Names of types that can't be told by their spelling, parted by blanks.
+    /// Names of types that their spelling does not reveal, separated by blanks.
     pub(super) types: &'static str,
-    /// Whether `Name` is a type.
+    /// Whether capitalised names are types.
     pub(super) capital_types: bool,
-    /// Characters that are letters besides the usual ones. A word never begins with `-`.
+    /// Additional characters of words. A word never begins with `-`.
     pub(super) letters: &'static str,
-    /// Characters that make the word after them something of their own.
+    /// Characters that determine the kind of the word after them.
     pub(super) marks: &'static [(u8, Kind)],
-    /// What follows the name of a value, where names are worth a colour.
+    /// The character after a key, in languages whose keys are highlighted.
     pub(super) key_end: Option<u8>,
-    /// What no other field can say.
+    /// What the other fields cannot express.
     pub(super) quirk: Quirk,
 }
 
-/// A language without anything, to be added to.
+/// An empty set of rules, to be extended.
 pub(super) const BARE: Rules = Rules {
     line_comments: &[],
     spans: &[],
@@ -38,14 +38,13 @@ pub(super) const BARE: Rules = Rules {
     quirk: Quirk::None,
 };
 
-/// What sets a family of languages apart.
+/// A peculiarity of a family of languages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Quirk {
-    /// Nothing.
     None,
     /// Raw strings, lifetimes and macros.
     Rust,
-    /// Keywords in any case.
+    /// Keywords are recognised in any case.
     AnyCase,
     /// Comments only after a blank, strings not after a letter: `a#b` and `don't` are words.
     Spaced,
@@ -56,42 +55,42 @@ pub(super) struct Span {
     pub(super) kind: Kind,
     pub(super) open: &'static str,
     pub(super) close: &'static str,
-    /// Whether a backslash takes the meaning off the next character.
+    /// Whether a backslash escapes the next character.
     pub(super) escapes: bool,
-    /// Whether it goes on in the next line.
+    /// Whether it may span several lines.
     pub(super) multiline: bool,
-    /// Whether it can stand within itself.
+    /// Whether it can be nested.
     pub(super) nests: bool,
 }
 
-/// A string that ends with its line at the latest.
+/// A string that ends with the line at the latest.
 pub(super) const fn text(quote: &'static str) -> Span {
     let kind = Kind::String;
     Span { kind, open: quote, close: quote, escapes: true, multiline: false, nests: false }
 }
 
-/// A string over several lines.
+/// A string that may span several lines.
 pub(super) const fn long_text(quote: &'static str) -> Span {
     Span { multiline: true, ..text(quote) }
 }
 
-/// A string over several lines in which a backslash is a backslash.
+/// A multi-line string without escapes.
 pub(super) const fn raw_text(open: &'static str, close: &'static str) -> Span {
     let kind = Kind::String;
     Span { kind, open, close, escapes: false, multiline: true, nests: false }
 }
 
-/// A string of one line in which a backslash is a backslash.
+/// A single-line string without escapes.
 pub(super) const fn raw_line(quote: &'static str) -> Span {
     Span { escapes: false, ..text(quote) }
 }
 
-/// A comment with an end of its own.
+/// A comment with a closing delimiter.
 pub(super) const fn comment(open: &'static str, close: &'static str) -> Span {
     Span { kind: Kind::Comment, ..raw_text(open, close) }
 }
 
-/// A comment that can hold others.
+/// A delimited comment that can be nested.
 pub(super) const fn nested_comment(open: &'static str, close: &'static str) -> Span {
     Span { nests: true, ..comment(open, close) }
 }

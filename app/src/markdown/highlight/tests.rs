@@ -1,4 +1,4 @@
-//! Colours by language, written as `kind:text` for each coloured piece.
+//! Highlighting by language, written as `kind:text` for each token.
 
 use super::push_highlighted;
 

@@ -1,4 +1,4 @@
-//! Text that wants to do harm, or to take for ever.
+//! Text that tries to do harm, or to take for ever.
 
 use std::time::{Duration, Instant};
 
@@ -117,7 +117,7 @@ fn what_nests_too_deep_is_shown_as_it_was_written() {
     assert_eq!(page::check(&to_html(&text)).trim(), text);
 }
 
-/// The stack of a thread in the browser is about as large; the time is that of a debug build.
+/// The stack is about as large as in the browser; the time is that of a debug build.
 #[test]
 fn pathological_text_takes_neither_the_stack_nor_the_day() {
     let many = 10_000;

@@ -1,4 +1,4 @@
-//! A strict reader of the HTML we write: it knows nothing but what we mean to write.
+//! A strict parser of our HTML: it accepts nothing but what the renderer is meant to write.
 
 const TAGS: [&str; 27] = [
     "a",
@@ -30,8 +30,8 @@ const TAGS: [&str; 27] = [
     "ul",
 ];
 
-/// Panics unless every tag is one of ours, with attributes of ours, closed in order, and every
-/// link leads to an allowed place. Returns the text.
+/// Panics unless every tag and attribute is one of ours, tags are closed in order, and every link
+/// is allowed. Returns the text.
 pub(super) fn check(html: &str) -> String {
     let mut text = String::new();
     let mut open = Vec::new();

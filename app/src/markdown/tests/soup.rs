@@ -1,10 +1,10 @@
-//! Random text, made of the pieces that mean something. The same at every run.
+//! Random text made of significant pieces. The same in every run.
 
 use super::super::highlight::push_highlighted;
 use super::super::{looks_like_markdown, to_html};
 use super::page;
 
-/// Numbers that look random (xorshift).
+/// Pseudo-random numbers by xorshift, the same in every run.
 struct Dice(u64);
 
 impl Dice {

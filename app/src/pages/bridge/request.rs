@@ -1,4 +1,4 @@
-//! What is asked of a project: a prompt or a goal, by which model, in how many steps.
+//! The form for a project: a prompt or a goal, the model, and the number of steps.
 
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
@@ -82,7 +82,7 @@ fn compose(
     })
 }
 
-/// `#bridge-request`
+/// `#bridge-request`: the form and its buttons.
 #[component]
 pub(super) fn Request(id: String, name: String, project: Project) -> impl IntoView {
     let draft = Draft {
@@ -140,7 +140,7 @@ pub(super) fn Request(id: String, name: String, project: Project) -> impl IntoVi
     }
 }
 
-/// Who does it, and how.
+/// The model and the mode.
 #[component]
 fn Choices(draft: Draft) -> impl IntoView {
     let models = Loader::new(api::models);
@@ -200,7 +200,7 @@ fn Choices(draft: Draft) -> impl IntoView {
     }
 }
 
-/// `#bridge-cancel` ends the run that is under way, the oldest of those that wait.
+/// `#bridge-cancel` cancels the oldest run that has not ended.
 #[component]
 fn CancelButton(draft: Draft, project: Project) -> impl IntoView {
     let first = move || project.running.with(|runs| runs.first().copied());
@@ -225,7 +225,7 @@ fn CancelButton(draft: Draft, project: Project) -> impl IntoView {
     }
 }
 
-/// `#bridge-clear` forgets what was said, and asks first.
+/// `#bridge-clear` clears the history, and asks first.
 #[component]
 fn ClearButton(draft: Draft, name: String) -> impl IntoView {
     let question = RwSignal::new(None::<String>);
@@ -246,8 +246,8 @@ fn ClearButton(draft: Draft, name: String) -> impl IntoView {
     }
 }
 
-/// `#bridge-notify` lets the browser tell of what happens while nobody looks. There until that is
-/// decided.
+/// `#bridge-notify` lets the browser show notifications while the page is hidden. Shown until the
+/// user has decided.
 #[component]
 fn NotifyButton() -> impl IntoView {
     let is_offered = RwSignal::new(false);

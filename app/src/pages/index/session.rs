@@ -1,6 +1,6 @@
-//! `#session-ui`: what the session says above, what the user asks below.
+//! `#session-ui`: the conversation above, the user's form below.
 //!
-//! `?task=ID` is the last task that was started here, so that a reload comes back to it, too.
+//! `?task=ID` is the task started last, so that a reload returns to it, too.
 
 mod extensions;
 mod leaving;
@@ -26,7 +26,7 @@ use crate::state::feed::Feed;
 use leaving::Left;
 use request::Request;
 
-/// A running session.
+/// The view of a running session.
 #[component]
 pub(super) fn SessionView(id: SessionId) -> impl IntoView {
     let task = RwSignal::new(task_in_address());
@@ -90,13 +90,13 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
     }
 }
 
-/// The task that the address names, if it names one.
+/// The task named in the URL, if any.
 fn task_in_address() -> Option<TaskId> {
     use_query_map().read_untracked().get("task").and_then(|id| id.parse().ok())
 }
 
-/// Keeps the address up to date, so that a reload finds the task again. `named` is the task that
-/// it names already.
+/// Keeps the URL up to date, so that a reload finds the task again. `named` is the task that it
+/// already names.
 fn keep_in_address(id: SessionId, named: Option<TaskId>) -> impl Fn(TaskId) {
     let navigate = use_navigate();
     let path = use_location().pathname;
@@ -110,7 +110,7 @@ fn keep_in_address(id: SessionId, named: Option<TaskId>) -> impl Fn(TaskId) {
     }
 }
 
-/// Says why nothing arrives, if nothing does.
+/// Explains why nothing arrives, if that is so.
 #[component]
 fn ConnectionBanner(feed: Feed) -> impl IntoView {
     let text = move || match feed.connection.get() {

@@ -1,4 +1,4 @@
-//! `#setup-ui`: which model, which folder; and the sessions that are running already.
+//! `#setup-ui`: select a model and a folder; and the sessions that are already running.
 
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
@@ -19,10 +19,10 @@ use crate::explain::Known;
 use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
 
-/// Chosen if nobody chooses.
+/// Preselected, if it exists.
 const PREFERRED_MODEL: &str = "gpt-5.2";
 
-/// The form, and below it what runs.
+/// The form, and the running sessions and jobs below it.
 #[component]
 pub(super) fn Setup() -> impl IntoView {
     let project = use_query_map().read_untracked().get("project");
@@ -36,7 +36,7 @@ pub(super) fn Setup() -> impl IntoView {
     let usual_permissions = config().permissions;
     let permissions = RwSignal::new(usual_permissions);
 
-    // A choice that is gone after a refresh is no choice.
+    // Clears a selection that no longer exists after a refresh.
     Effect::new(move |_| {
         if let Load::Ready(list) = models.state.get()
             && !list.models.iter().any(|one| one.id == model.get_untracked())
@@ -130,7 +130,7 @@ pub(super) fn Setup() -> impl IntoView {
     }
 }
 
-/// How the session deals with tools that ask.
+/// The permission mode of the new session.
 #[component]
 fn PermissionField(permissions: RwSignal<PermissionMode>) -> impl IntoView {
     view! {
@@ -147,7 +147,7 @@ fn PermissionField(permissions: RwSignal<PermissionMode>) -> impl IntoView {
     }
 }
 
-/// Starts a session that deals with tools that ask as chosen, or as usual.
+/// Starts a session with the selected permission mode, unless it is the default.
 async fn start_session(
     model: &str,
     folder: &str,
@@ -160,7 +160,7 @@ async fn start_session(
     Ok(id)
 }
 
-/// `#working-dir`; `children` is what is wrong with it.
+/// `#working-dir`; `children` is the error message.
 #[component]
 fn FolderField(folder: RwSignal<String>, children: Children) -> impl IntoView {
     view! {
@@ -182,7 +182,7 @@ fn FolderField(folder: RwSignal<String>, children: Children) -> impl IntoView {
     }
 }
 
-/// Where a refusal is shown.
+/// The field next to which an error is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Model,
@@ -203,14 +203,14 @@ fn field_at_fault(error: &ApiError) -> Field {
     }
 }
 
-/// The preferred model if it is there, else the first free one, else the first.
+/// The preferred model if it exists, else the first free one, else the first.
 fn default_model(models: &[ModelInfo]) -> Option<&str> {
     let preferred = models.iter().find(|model| model.id == PREFERRED_MODEL);
     let free = || models.iter().find(|model| model.multiplier <= 0.0);
     preferred.or_else(free).or(models.first()).map(|model| model.id.as_str())
 }
 
-/// The repository itself, or with `?project=NAME` the folder of that name beside it.
+/// The repository itself, or with `?project=NAME` the folder of that name next to it.
 fn default_folder(repo_root: &str, project: Option<&str>) -> String {
     let Some(project) = project.filter(|name| !name.is_empty()) else {
         return repo_root.to_owned();
@@ -237,7 +237,7 @@ fn model_options(models: &Load<Models>, chosen: &str) -> AnyView {
     }
 }
 
-/// Providers that are set up and can't be used, with what to do about it.
+/// Providers that are configured but cannot be used, with what to do about it.
 fn provider_problems(models: &Load<Models>) -> Option<AnyView> {
     let Load::Ready(list) = models else { return None };
     let problems = list.problems.iter().map(|problem| {
@@ -277,7 +277,7 @@ fn running_jobs(jobs: &Load<RunningJobs>) -> Option<AnyView> {
     running_list("running-jobs-list", "Jobs", rows.collect())
 }
 
-/// Nothing at all if nothing runs.
+/// `None` if nothing is running.
 fn running_list(id: &'static str, title: &'static str, rows: Vec<AnyView>) -> Option<AnyView> {
     if rows.is_empty() {
         return None;
@@ -307,7 +307,7 @@ fn running_row(url: String, name: String, detail: AnyView, status: &'static str)
     .erase()
 }
 
-/// A time as people here write it. Lists are loaded in the browser, so there is one.
+/// A time in the browser's locale. Lists are loaded in the browser, so there is one.
 fn local_time(iso: &str) -> String {
     let date = js_sys::Date::new(&iso.into());
     date.to_locale_string("default", &JsValue::UNDEFINED).into()

@@ -1,4 +1,4 @@
-//! `#job-status-bar`: how the job stands, how far it is, and the button that stops it.
+//! `#job-status-bar`: the status and progress of the job, and the button that stops it.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -10,7 +10,7 @@ use crate::poll::Connection;
 use crate::state::spending;
 use crate::state::tracking::Tracking;
 
-/// The bar.
+/// The status bar of a job.
 #[component]
 pub(super) fn StatusBar(page: Page) -> impl IntoView {
     let state = move || match page.tracking {
@@ -37,7 +37,7 @@ pub(super) fn StatusBar(page: Page) -> impl IntoView {
     }
 }
 
-/// As the label spells it.
+/// The status as the label spells it.
 fn state_name(status: Option<JobStatus>, is_unknown: bool) -> &'static str {
     match status {
         Some(JobStatus::Running) => "RUNNING",
@@ -49,7 +49,7 @@ fn state_name(status: Option<JobStatus>, is_unknown: bool) -> &'static str {
     }
 }
 
-/// How far it is, and for how long it has been under way.
+/// The progress, and how long the job has been running.
 #[component]
 fn Progress(page: Page, tracking: Tracking) -> impl IntoView {
     let counts = Memo::new(move |_| {
@@ -59,7 +59,7 @@ fn Progress(page: Page, tracking: Tracking) -> impl IntoView {
     let has_ended = Memo::new(move |_| {
         tracking.job.with(|job| job.status.is_some_and(|status| status != JobStatus::Running))
     });
-    // Not every task of a job has to run; at the end nothing is left to do.
+    // Not every task of a job has to run; once the job has ended nothing is left to do.
     let value = move || {
         let (done, _, total) = counts.get().unwrap_or_default();
         if has_ended.get() { total.max(1) } else { done }
@@ -83,7 +83,7 @@ fn Progress(page: Page, tracking: Tracking) -> impl IntoView {
     }
 }
 
-/// What its sessions used, and whether one of them waits for an answer.
+/// The usage of its sessions, and whether a permission request is pending.
 #[component]
 fn Aside(page: Page, tracking: Tracking) -> impl IntoView {
     let usage = Memo::new(move |_| tracking.job.with(|job| spending::describe(&job.usage())));
@@ -118,7 +118,7 @@ fn describe(done: usize, running: usize, total: usize) -> String {
     }
 }
 
-/// `#stop-job-button`
+/// `#stop-job-button`: stops the job.
 #[component]
 fn StopButton(id: JobId, tracking: Tracking) -> impl IntoView {
     let is_stopping = RwSignal::new(false);
@@ -127,7 +127,7 @@ fn StopButton(id: JobId, tracking: Tracking) -> impl IntoView {
         is_stopping.set(true);
         failure.set(None);
         spawn_local(async move {
-            // The page may have been left meanwhile.
+            // The page may have been left in the meantime.
             let result = api::stop_job(id).await;
             is_stopping.try_set(false);
             failure.try_set(result.err().map(|error| error.to_string()));

@@ -1,4 +1,4 @@
-//! `.tab-container`: what was said in the task of a work. Only the tab that is looked at is drawn.
+//! `.tab-container`: the conversations in the task of a work. Only the selected tab is drawn.
 
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
@@ -13,7 +13,7 @@ use crate::state::feed::Feed;
 use crate::state::job::Work;
 use crate::state::spending;
 
-/// The tabs of a work. A new run of it has new ones.
+/// The tabs of a work. A new run of it has new tabs.
 #[component]
 pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
     let look = move |look: fn(&Work<Feed>) -> usize| {
@@ -23,7 +23,7 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
     let run =
         Memo::new(move |_| page.tracking.and_then(|it| it.job.with(|job| job.work(work)?.task())));
     let attempts = Memo::new(move |_| look(Work::attempts));
-    // Whoever comes to answer finds the question.
+    // Opens the tab with a pending permission request.
     let is_asking = |index: &usize| {
         tab(page, work, *index).is_some_and(|feed| feed.waiting.get_untracked() > 0)
     };
@@ -116,7 +116,7 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
     }
 }
 
-/// What was said in a tab.
+/// The conversation in a tab.
 #[component]
 fn Said(feed: Feed) -> impl IntoView {
     let is_gone = Memo::new(move |_| !feed.is_working() && feed.blocks.with(Vec::is_empty));
@@ -126,7 +126,7 @@ fn Said(feed: Feed) -> impl IntoView {
     }
 }
 
-/// Said of what ended before the page came to read it.
+/// Shown for what ended before the page could read it.
 const GONE: &str =
     "What was said here is not kept any longer. The server forgets it a minute after its end.";
 
@@ -138,7 +138,7 @@ fn why_nothing(status: Option<WorkStatus>) -> &'static str {
     }
 }
 
-/// What is said in a tab, if there is anything to say it.
+/// The conversation in a tab, if it exists.
 fn tab(page: Page, work: u32, index: usize) -> Option<Feed> {
     page.tracking?.job.with_untracked(|job| job.work(work)?.tab(index).copied())
 }
@@ -164,7 +164,7 @@ fn describe(status: Option<WorkStatus>, elapsed: Option<String>) -> String {
     elapsed.map_or_else(|| status.to_owned(), |elapsed| format!("{status}, {elapsed}"))
 }
 
-/// The tab that a key leads to; `last` is the last one.
+/// The tab that a key leads to; `last` is the index of the last one.
 fn neighbour(key: &str, chosen: usize, last: usize) -> Option<usize> {
     match key {
         "ArrowRight" => Some(if chosen >= last { 0 } else { chosen + 1 }),
@@ -177,16 +177,16 @@ fn neighbour(key: &str, chosen: usize, last: usize) -> Option<usize> {
 
 fn focus(id: &str) {
     if let Some(element) = document().get_element_by_id(id) {
-        // What can't take the focus leaves it where it is.
+        // If it cannot take the focus, nothing changes.
         let _ = element.unchecked_into::<HtmlElement>().focus();
     }
 }
 
-/// Whoever comes back is where they went from.
+/// Returns the focus to the node from which the tabs were opened.
 fn focus_node(work: u32) {
     let node = document().query_selector(&format!("[data-work-id=\"{work}\"]"));
     if let Ok(Some(node)) = node {
-        // Not an HTML element, but it takes the focus in the same way.
+        // An SVG element, but it takes the focus like an HTML element.
         let _ = node.unchecked_into::<HtmlElement>().focus();
     }
 }

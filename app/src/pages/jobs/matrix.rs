@@ -8,11 +8,11 @@ use crate::components::stop_server::StopServer;
 use crate::erase::Erase;
 use crate::load::Load;
 
-/// The matrix. One job at a time is selected.
+/// The matrix. At most one job is selected.
 #[component]
 pub(super) fn Matrix(draft: Draft, stopped: RwSignal<bool>) -> impl IntoView {
     let failure = RwSignal::new(None::<String>);
-    // The same place as for what the start refuses.
+    // Errors of the list are shown in the same place as those of a start.
     Effect::new(move |_| {
         if let Some(reason) = failure.get() {
             draft.failure.set(Some((Field::Form, reason)));
@@ -52,7 +52,7 @@ pub(super) fn Matrix(draft: Draft, stopped: RwSignal<bool>) -> impl IntoView {
     }
 }
 
-/// The keyword's and those of the longest row.
+/// The number of columns: the keyword's and those of the longest row.
 fn columns(grid: &[GridRow]) -> usize {
     1 + grid.iter().map(|row| row.jobs.len()).max().unwrap_or(0)
 }

@@ -86,7 +86,7 @@ fn history(messages: Vec<HistoryMessage>, approvals: Vec<ApprovalRequest>) -> Se
     SessionHistory { id, name, messages, approvals, last_event_id: 10 }
 }
 
-/// Headers with bodies; questions with what came of them.
+/// Headers with bodies; permission requests with their outcomes.
 fn shown(log: &Log) -> Vec<String> {
     let blocks = log.blocks().iter();
     blocks

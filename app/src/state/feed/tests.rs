@@ -11,7 +11,7 @@ fn id(kind: &str) -> String {
     format!("{kind}-{UUID}")
 }
 
-/// Signals need an owner; it lives as long as the test.
+/// Signals need an owner, which lives as long as the test.
 fn owner() -> Owner {
     let owner = Owner::new();
     owner.set();

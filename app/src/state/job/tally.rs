@@ -1,11 +1,11 @@
-//! What the sessions of a job used, and how many questions wait in them. Kept apart from tabs: what a
-//! run used that nobody can look at any more was used nevertheless.
+//! Usage and pending permission requests of a job's sessions. Separate from tabs, because the usage
+//! of an earlier run still counts although its tabs are gone.
 
 use std::collections::HashMap;
 
 use wire::{PermissionId, SessionId, SessionResponse, Timed, Usage};
 
-/// Of each session that was heard.
+/// The tally of each session.
 #[derive(Default)]
 pub(super) struct Tallies(HashMap<SessionId, Tally>);
 
@@ -16,7 +16,7 @@ struct Tally {
 }
 
 impl Tallies {
-    /// Takes in what a session said. True if that changed anything here.
+    /// Processes responses of a session. Returns whether anything changed here.
     pub(super) fn take(&mut self, id: SessionId, responses: &[Timed<SessionResponse>]) -> bool {
         let mut changed = false;
         for Timed { response, .. } in responses {
@@ -38,35 +38,35 @@ impl Tallies {
         changed
     }
 
-    /// A session's history comes again from its beginning.
+    /// A session's history will come again from its beginning.
     pub(super) fn rewind(&mut self, id: SessionId) {
         self.0.remove(&id);
     }
 
-    /// A session has ended: nobody waits for answers in it any more.
+    /// A session has ended, and with it its pending permission requests.
     pub(super) fn end(&mut self, id: SessionId) {
         if let Some(tally) = self.0.get_mut(&id) {
             tally.waiting.clear();
         }
     }
 
-    /// What all of them used.
+    /// The usage of all sessions together.
     pub(super) fn usage(&self) -> Usage {
         sum(self.0.values())
     }
 
-    /// What some of them used.
+    /// The usage of some sessions.
     pub(super) fn usage_of(&self, ids: &[SessionId]) -> Usage {
         sum(ids.iter().filter_map(|id| self.0.get(id)))
     }
 
-    /// Whether a question waits in one of them.
+    /// Whether one of them has a pending permission request.
     pub(super) fn asks(&self, ids: &[SessionId]) -> bool {
         ids.iter().any(|id| self.0.get(id).is_some_and(|tally| !tally.waiting.is_empty()))
     }
 }
 
-/// The one with more tokens.
+/// The usage with more tokens.
 pub(super) fn larger(one: Usage, other: Usage) -> Usage {
     let tokens = |usage: &Usage| usage.input_tokens.saturating_add(usage.output_tokens);
     if tokens(&other) > tokens(&one) { other } else { one }

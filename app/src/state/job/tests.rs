@@ -3,7 +3,7 @@ use std::rc::Rc;
 
 use super::*;
 
-/// Writes down what reaches a tab: `source text`, and `!` where something ended.
+/// Records what reaches a tab: `source text`, and `!` where something ended.
 #[derive(Clone, Default)]
 struct Notes(Rc<RefCell<Vec<String>>>);
 
@@ -64,13 +64,13 @@ fn state() -> JobState<Notes> {
     JobState::new(id("job", 0))
 }
 
-/// An answer in short: `job`, `tN` or `sN`, then what it said.
+/// An answer in short: `job`, `tN` or `sN`, then its responses.
 ///
 /// - job: `+W tN` a work started, `-W` it succeeded, `~W` it failed, `succeeded`, `failed`,
 ///   `canceled`, `error TEXT`;
 /// - task: `driver N`, `worker N` (sessions), `[TEXT`, `done`;
 /// - session: its prompts;
-/// - any: `closed`, `gone`, `late` (an error that is no end).
+/// - any: `closed`, `gone`, `late` (an error that does not end anything).
 fn batch(items: &[(&str, &[&str])]) -> LiveBatch {
     LiveBatch { live: items.iter().map(|(from, said)| item(from, said)).collect() }
 }
@@ -94,7 +94,7 @@ fn item(from: &str, said: &[&str]) -> LiveItem {
     }
 }
 
-/// Without times: what is done with them is the business of tabs.
+/// Without times: only tabs use them.
 fn reply<R>(said: &[&str], names: [ErrorName; 2], read: impl Fn(&str) -> R) -> LiveReply<Timed<R>> {
     let error = match said {
         ["closed"] => names[0],
@@ -138,7 +138,7 @@ fn task(said: &str) -> TaskResponse {
         Some(("driver", session)) => started(session, true),
         Some(("worker", session)) => started(session, false),
         _ if said == "done" => TaskResponse::TaskSucceeded,
-        // What they decide does not matter here.
+        // The decision does not matter here.
         _ => TaskResponse::TaskDecision {
             reason: said.to_owned(),
             decision: wire::Decision::Succeeded,
@@ -146,7 +146,7 @@ fn task(said: &str) -> TaskResponse {
     }
 }
 
-/// What is known, in short: each work with its status, run, times and tabs.
+/// The state in short: each work with its status, run, times and tabs.
 fn shown(state: &JobState<Notes>) -> Vec<String> {
     let works = state.works.iter().map(|(id, work)| {
         let status = work.status.map_or("?".to_owned(), |status| format!("{status:?}"));
@@ -178,7 +178,7 @@ fn works_tabs_and_what_is_followed_come_from_the_responses() {
     let steps: &[Step] = &[
         (&[("job", &["+0 t1"])], "j0 t1", &["0 Running 1.. | "]),
         (&[("t1", &["[started", "driver 1"])], "j0 t1 s1", &["0 Running 1.. | 0 [started"]),
-        // What is listed later in an answer may need what is listed before.
+        // Later items of an answer may depend on earlier ones.
         (
             &[("t1", &["[available", "worker 2"]), ("s1", &["check"])],
             "j0 t1 s1 s2",
@@ -245,14 +245,14 @@ fn a_work_that_starts_again_begins_anew() {
     assert!(state.take(batch(&first), 1).is_ok());
     assert!(state.take(batch(&[("job", &["-0", "+0 t2"])]), 2).is_ok());
     assert_eq!(shown(&state), ["0 Running 2.. | "]);
-    // What is left of the first run is read, but not shown.
+    // The rest of the first run is read, but not shown.
     let late: [(&str, &[&str]); 2] = [("t1", &["worker 3", "[late"]), ("s1", &["after"])];
     assert!(state.take(batch(&late), 3).is_ok());
     assert_eq!(
         (open(&state).as_str(), shown(&state).join("")),
         ("j0 t1 s1 t2", "0 Running 2.. | ".to_owned())
     );
-    // A run that was over before anybody asked for it is not followed at all.
+    // A run that was over before it was asked for is not followed at all.
     assert!(state.take(batch(&[("job", &["-0", "+0 t3", "-0", "+0 t4", "-0"])]), 4).is_ok());
     assert_eq!(open(&state), "j0 t1 s1 t4");
     assert_eq!(shown(&state), ["0 Succeeded 4..4 | !task"]);
@@ -291,7 +291,7 @@ fn after_a_rewind_everything_again_changes_nothing() {
     assert_eq!(tabs(&state).len(), tabs_before.len());
     assert_eq!(state.works[&0].attempts(), 1);
 
-    // The server has forgotten everything but the job: what was shown stays.
+    // The server has forgotten everything but the job: the content stays.
     state.rewind();
     let gone: [(&str, &[&str]); 5] = [
         ("job", &["oops", "+0 t1", "-0", "+0 t2", "-0"]),
@@ -384,7 +384,7 @@ fn a_page_that_comes_late_shows_the_servers_times_on_its_own_clock() {
         "4 Running 51500.. | ",
     ];
     assert_eq!(shown(&state), expected);
-    // From here on it counts when something arrives.
+    // From here on the time of arrival counts.
     assert!(state.take(batch(&[("job", &["+0 t9", "-4"])]), 52_000).is_ok());
     assert_eq!(shown(&state)[0], "0 Running 52000.. | ");
     assert_eq!(shown(&state)[4], "4 Succeeded 51500..52000 | !task");
@@ -451,14 +451,15 @@ fn usage_and_questions_are_added_up_over_sessions_and_runs() {
     assert_eq!((job.usage().input_tokens, job.usage_of(1).input_tokens), (15, 15));
     assert_eq!(job.asking(), Some(1));
 
-    // Once more from the beginning.
+    // Again from the beginning.
     job.rewind();
     assert_eq!(job.take(said(1, vec![used(10)]), 0), Ok(true));
     assert_eq!(job.take(said(2, vec![used(5), asked(), resolved()]), 0), Ok(true));
     assert_eq!(job.usage().input_tokens, 15);
     assert_eq!(job.asking(), None);
 
-    // A session that ends asks no more, and what a run before used was used.
+    // A session that has ended has no pending requests, and the usage of an earlier run still
+    // counts.
     assert_eq!(job.take(said(1, vec![asked()]), 0), Ok(true));
     assert_eq!(job.take(batch(&[("s1", &["closed"])]), 0), Ok(true));
     assert_eq!(job.asking(), None);

@@ -1,9 +1,9 @@
-//! For how long something has been under way.
+//! How long something has been running.
 
-/// Milliseconds on the clock of the browser.
+/// Milliseconds of the browser's clock.
 pub(crate) type Millis = i64;
 
-/// From when to when.
+/// Start and end of something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) start: Option<Millis>,
@@ -11,8 +11,8 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// How long it took, or has taken by now, as `0:07` or `1:02:03`. `now` is asked only if it has
-    /// not ended.
+    /// The duration up to its end or up to now, as `0:07` or `1:02:03`. `now` is called only if it
+    /// has not ended.
     pub(crate) fn elapsed(self, now: impl FnOnce() -> Millis) -> Option<String> {
         let start = self.start?;
         let seconds = (self.end.unwrap_or_else(now) - start).max(0) / 1000;

@@ -5,7 +5,7 @@ use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult, Usage};
 
 use super::*;
 
-/// A response whose time does not matter: it stands as it came.
+/// A response whose time does not matter: it is ordered by arrival.
 fn now<R>(response: R) -> Timed<R> {
     Timed { at: 0, response }
 }
@@ -164,7 +164,7 @@ fn prompts_of_the_task_engine_are_titled() {
     assert_eq!(shown(&transcript), [(text("User (Task)"), text("do it"))]);
 }
 
-/// A decision whose facts do not matter.
+/// A decision with arbitrary content.
 fn decision(reason: &str) -> TaskResponse {
     TaskResponse::TaskDecision { reason: text(reason), decision: wire::Decision::Succeeded }
 }
@@ -253,7 +253,7 @@ fn what_sessions_and_tasks_said_stands_in_the_order_of_its_times() {
         shown(transcript).into_iter().map(|(_, body)| body).collect::<Vec<_>>()
     };
 
-    // As it happens, and as somebody reads it who comes late; then everything once more.
+    // As it happens, and as read by a late reader; then everything again.
     let mut live = Transcript::default();
     decide(&mut live, 1, "begin");
     read(&mut live, 1, 100);
@@ -337,7 +337,7 @@ fn what_is_asked_in_a_session_that_ended_is_withdrawn() {
     transcript.end(1);
     assert_eq!(transcript.waiting(), 1);
     assert_eq!(outcomes(&transcript), [Some(PermissionOutcome::Withdrawn), None]);
-    // What really happened may be read afterwards.
+    // The real outcome may be read afterwards.
     transcript.apply(1, now(settle(1, PermissionOutcome::Denied)));
     assert_eq!(outcomes(&transcript)[0], Some(PermissionOutcome::Denied));
 }

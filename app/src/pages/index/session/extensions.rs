@@ -1,4 +1,5 @@
-//! `#extensions-panel`: the extensions of the session, how each stands, and what can be done about it.
+//! `#extensions-panel`: the extensions of the session, their states, and what can be done about
+//! them.
 
 use std::future::Future;
 use std::time::Duration;
@@ -13,10 +14,10 @@ use crate::components::log_line::LogLine;
 use crate::erase::Erase;
 use crate::load::Load;
 
-/// How often to look again while one starts.
+/// How often to poll while an extension starts.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// The last lines of an extension that are shown.
+/// How many of an extension's last lines are shown.
 const LINES: usize = 20;
 
 /// `#extensions-button`, and the panel that it opens.
@@ -29,7 +30,7 @@ pub(super) fn ExtensionsPanel(id: SessionId) -> impl IntoView {
     let look = move || take(known, is_busy, api::extensions(id));
     let open = move |_| {
         if let Some(panel) = panel.get_untracked() {
-            // Fails only for a dialog that is not in the page.
+            // Fails only for a dialog outside the document.
             let _ = panel.show_modal();
             is_open.set(true);
             look();
@@ -83,7 +84,7 @@ pub(super) fn ExtensionsPanel(id: SessionId) -> impl IntoView {
     }
 }
 
-/// Puts an answer where it is drawn.
+/// Waits for an answer and shows it.
 fn take<F>(known: RwSignal<Load<Extensions>>, is_busy: RwSignal<bool>, answer: F)
 where
     F: Future<Output = Result<Extensions, ApiError>> + 'static,
@@ -130,7 +131,7 @@ fn draw(
 const NONE: &str = "There are none: neither in .github/extensions of the repository, nor in the \
                     user's folder of extensions.";
 
-/// Whether the folder is trusted, and the button that changes it.
+/// Whether the folder is trusted, and the button that changes that.
 fn draw_trust(
     known: &Extensions,
     is_busy: RwSignal<bool>,

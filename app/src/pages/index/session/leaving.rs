@@ -1,4 +1,4 @@
-//! How a session is left: the buttons for it, and what is said then.
+//! How a session is left: the buttons, and the note afterwards.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -14,7 +14,7 @@ pub(super) enum Left {
     ServerStopped,
 }
 
-/// `#stop-server-button` and `#close-session-button`.
+/// The buttons `#stop-server-button` and `#close-session-button`.
 #[component]
 pub(super) fn LeaveButtons(
     id: SessionId,
@@ -40,7 +40,7 @@ pub(super) fn LeaveButtons(
     }
 }
 
-/// Ends the session; one that is gone already is as good.
+/// Ends the session; it is fine if it has already ended.
 async fn end_session(id: SessionId) -> Result<(), ApiError> {
     match api::stop_session(id).await {
         Err(ApiError::Domain { name: wire::ErrorName::SessionNotFound, .. }) => Ok(()),
@@ -48,17 +48,17 @@ async fn end_session(id: SessionId) -> Result<(), ApiError> {
     }
 }
 
-/// Closes the window, or says that it may be closed where the browser refuses.
+/// Closes the window, or tells the user to do so if the browser refuses.
 fn leave(left: RwSignal<Option<Left>>, why: Left) {
     left.set(Some(why));
     if can_close_window() {
-        // The note stays where the browser refuses nevertheless.
+        // If the browser refuses after all, the note stays.
         let _ = window().close();
     }
 }
 
-/// Browsers close only what a script opened, or what has never shown anything else. Asking for
-/// more makes them complain.
+/// Browsers only close windows that a script opened or that have shown nothing else. Trying more
+/// makes them complain.
 fn can_close_window() -> bool {
     let was_opened = window().opener().is_ok_and(|opener| !opener.is_null());
     let has_no_past = window().history().and_then(|history| history.length());

@@ -1,4 +1,4 @@
-//! The permissions of the running session.
+//! The permission mode of the running session.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -8,7 +8,7 @@ use crate::api;
 use crate::components::permission_select::PermissionSelect;
 use crate::load::{Load, Loader};
 
-/// What counts in the session, and how to change it.
+/// Shows the session's permission mode, and changes it.
 #[component]
 pub(super) fn PermissionChoice(id: SessionId, failure: RwSignal<Option<String>>) -> impl IntoView {
     let sessions = Loader::new(api::sessions);

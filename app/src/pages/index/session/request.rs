@@ -39,7 +39,7 @@ impl Draft {
         self.failure.with(|reason| reason.as_deref() == Some(INPUT_MISSING))
     }
 
-    /// Something was typed or chosen: a problem that this solves is none any more.
+    /// The input has changed: clears a problem that this solves.
     fn changed(self) {
         if untrack(move || self.is_input_missing()) {
             self.failure.set(None);
@@ -49,7 +49,7 @@ impl Draft {
     fn complain(self) {
         self.failure.set(Some(INPUT_MISSING.to_owned()));
         if let Some(textarea) = self.textarea.get_untracked() {
-            // Where it can't be focused, the alert says enough.
+            // If it cannot be focused, the alert says enough.
             let _ = textarea.focus();
         }
     }
@@ -65,7 +65,7 @@ impl Draft {
             Verdict::Ignore => return,
             Verdict::InputMissing => return self.complain(),
         }
-        // Set before the request: its work may be over before the answer is here.
+        // Set before the request: the work may be over before the response arrives.
         let works = if chosen.is_some() { self.feed.task_runs } else { self.feed.session_works };
         works.set(true);
         self.failure.set(None);
@@ -82,7 +82,7 @@ impl Draft {
                 Err(error) => {
                     works.set(false);
                     self.failure.set(Some(error.to_string()));
-                    // Nothing typed or chosen is lost, neither then nor since.
+                    // Nothing is lost, neither the text sent nor what was typed since.
                     self.prompt.update(|since| *since = join_prompts(&text, since));
                     self.chosen.update(|since| *since = since.take().or(chosen));
                 }
@@ -90,7 +90,7 @@ impl Draft {
         });
     }
 
-    /// Ends the running turn.
+    /// Aborts the running turn.
     fn abort(self) {
         spawn_local(async move {
             if let Err(error) = api::abort(self.id).await {
@@ -177,7 +177,7 @@ pub(super) fn Request(
     }
 }
 
-/// `#task-select`: what Send starts instead of sending a prompt.
+/// `#task-select`: the task that Send starts instead of sending a prompt.
 #[component]
 fn TaskChoice(draft: Draft) -> impl IntoView {
     let chosen = draft.chosen;
@@ -221,7 +221,7 @@ fn find(tasks: &Load<Tasks>, name: &str) -> Option<TaskInfo> {
     list.tasks.iter().find(|task| task.name == name).cloned()
 }
 
-/// What Send does with what was typed.
+/// What Send does with the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Send,
@@ -242,7 +242,7 @@ fn requires_input(task: Option<&TaskInfo>) -> bool {
     task.is_some_and(|task| task.require_user_input)
 }
 
-/// What the text is for.
+/// The placeholder explains what the text is for.
 fn placeholder(task: Option<&TaskInfo>) -> &'static str {
     match task {
         None => "Ask the agent. Ctrl+Enter sends.",
@@ -251,7 +251,7 @@ fn placeholder(task: Option<&TaskInfo>) -> &'static str {
     }
 }
 
-/// A prompt that was not sent goes back in front of what was typed meanwhile.
+/// Puts a prompt that was not sent in front of what was typed meanwhile.
 fn join_prompts(unsent: &str, since: &str) -> String {
     let between = if unsent.is_empty() || since.is_empty() { "" } else { "\n" };
     format!("{unsent}{between}{since}")
