@@ -1,4 +1,4 @@
-//! The command line: which command, with which options.
+//! The command line: the command and its options.
 //!
 //! Parsed by hand: a handful of words is not worth the time a parser crate takes to compile.
 
@@ -31,24 +31,24 @@ Usage: cargo xtask <command>
 /// A parsed command line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Print the usage.
+    /// Print [`USAGE`] and exit.
     Help,
-    /// Build the release.
+    /// Build the release binary, which embeds the site.
     Build,
-    /// Build quickly and serve, with these options of the server.
+    /// Build quickly and serve, passing these options to the server.
     Serve(Vec<OsString>),
-    /// Run the checks.
+    /// Run the checks that the options select.
     Test(TestOptions),
     /// Build, serve and hydrate with cargo-leptos.
     Leptos,
     /// Take the screenshots of the README.
     Pictures,
-    /// Measure.
+    /// Run the benchmarks that the options select.
     Bench(BenchOptions),
 }
 
 impl Command {
-    /// How many steps a person is told of, the tools included.
+    /// How many steps are announced, including building the tools.
     pub fn steps(&self) -> usize {
         match self {
             Self::Build | Self::Serve(_) | Self::Pictures => 4,
@@ -56,7 +56,7 @@ impl Command {
         }
     }
 
-    /// The features of the tools that it needs.
+    /// The features of the tools that the command needs.
     pub fn features(&self) -> &'static [&'static str] {
         match self {
             Self::Help | Self::Serve(_) | Self::Leptos | Self::Pictures => &[],
@@ -67,21 +67,21 @@ impl Command {
     }
 }
 
-/// Something to measure.
+/// A benchmark of `cargo xtask bench`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Benchmark {
-    /// What a first visit downloads.
+    /// The download size of a first visit.
     Size,
-    /// What a push to a live log costs.
+    /// The cost of a push to a live log.
     LiveLog,
-    /// What the server does under load: every scenario, or those whose names begin so.
+    /// The server under load: all scenarios, or those whose names have this prefix.
     Load(String),
-    /// What the first and later builds take.
+    /// The time of first and later builds.
     Build,
 }
 
 impl Benchmark {
-    /// By its name on the command line.
+    /// Looks up its name on the command line.
     fn named(name: &str) -> Option<Self> {
         match name {
             "size" => Some(Self::Size),
@@ -93,25 +93,25 @@ impl Benchmark {
     }
 }
 
-/// What `cargo xtask bench` measures.
+/// Which benchmarks `cargo xtask bench` runs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct BenchOptions {
-    /// What to measure; empty means all but the builds.
+    /// The chosen benchmarks; empty means all except the builds.
     pub chosen: Vec<Benchmark>,
-    /// Keep the figures for later runs.
+    /// Store the figures for later runs.
     pub keep: bool,
 }
 
 /// Which steps `cargo xtask test` runs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct TestOptions {
-    /// Leave out what needs a browser.
+    /// Skip what needs a browser.
     pub no_browser: bool,
     /// The chosen steps; empty means all.
     pub only: Vec<Step>,
 }
 
-/// Reads the arguments after `cargo xtask`. The error is one line for the user.
+/// Parses the arguments after `cargo xtask`. The error is one line for the user.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Command, String> {
     let mut arguments = arguments.into_iter();
     let Some(command) = arguments.next() else {

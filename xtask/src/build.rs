@@ -1,7 +1,7 @@
-//! Cargo at work: how many crates of how many, and how long it may take.
+//! Runs cargo: shows how many crates are done, and how long the build may take.
 //!
-//! Cargo draws its own bar only where it finds a terminal, and says nothing of time. Here its bar is
-//! switched on, read, and put into words; warnings and errors pass through as they are.
+//! Cargo draws its own progress bar only on a terminal, and does not estimate the time. Here its
+//! bar is enabled, parsed and reworded; warnings and errors pass through unchanged.
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read};
@@ -12,11 +12,12 @@ use std::{env, thread};
 use crate::report::{about, seconds};
 use crate::terminal::StatusLine;
 
-/// The processors of the machine on which the times were measured.
+/// The number of cores of the machine on which the times were measured.
 const MEASURED_CORES: u32 = 2;
 
-/// A command without what `cargo run` says about this program: a build script that watches
-/// `CARGO_PKG_NAME` and the like would otherwise run again whenever cargo is called by hand.
+/// A command without the variables that `cargo run` sets for this program: a build script that
+/// watches `CARGO_PKG_NAME` and the like would otherwise run again whenever cargo is called by
+/// hand.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in env::vars_os() {
@@ -28,7 +29,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Becomes the program, so that signals reach it and not this one.
+/// Replaces this process by the program, so that signals reach it.
 #[cfg(unix)]
 pub fn become_program(command: &mut Command) -> io::Result<ExitCode> {
     Err(std::os::unix::process::CommandExt::exec(command))
@@ -41,8 +42,8 @@ pub fn become_program(command: &mut Command) -> io::Result<ExitCode> {
     Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
-/// Runs a build to its end, shows how far it is, and hands over every line of its standard output.
-/// `whole` is how long everything took where it was measured, if all of it has to be compiled.
+/// Runs a build, shows its progress, and passes on every line of its standard output. `whole` is
+/// the measured time of a build from scratch.
 pub fn run(
     command: &mut Command,
     whole: Duration,
@@ -68,7 +69,7 @@ pub fn run(
     child.wait()
 }
 
-/// Hands over whole lines, as text: what is not UTF-8 must not end a build or a test run.
+/// Passes on whole lines as text: output that is not UTF-8 must not end a build or a test run.
 pub fn each_line(output: impl Read, mut on_line: impl FnMut(&str)) -> io::Result<()> {
     let mut reader = BufReader::new(output);
     let mut line = Vec::new();
@@ -79,8 +80,8 @@ pub fn each_line(output: impl Read, mut on_line: impl FnMut(&str)) -> io::Result
     Ok(())
 }
 
-/// How long a build takes here of which so much time was measured elsewhere. A few crates must
-/// wait for each other, so more than eight cores make little difference.
+/// The expected time here of a build whose time was measured elsewhere. Some crates wait for each
+/// other, so more than eight cores make little difference.
 fn expected_here(measured: Duration) -> Duration {
     let cores = thread::available_parallelism().map_or(MEASURED_CORES as usize, usize::from);
     let cores = u32::try_from(cores.min(8)).unwrap_or(MEASURED_CORES);
@@ -91,7 +92,7 @@ struct Display {
     line: StatusLine,
     start: Instant,
     whole: Duration,
-    /// What was up to date when cargo first told.
+    /// How many crates were up to date at the first report.
     ready: Option<u32>,
 }
 
@@ -105,7 +106,7 @@ impl Display {
         }
     }
 
-    /// Reads what cargo says to its end. The bar is written over itself, without a line break.
+    /// Reads cargo's messages until the end. The bar overwrites itself, without a line break.
     fn follow(mut self, errors: impl Read) -> io::Result<()> {
         let mut reader = BufReader::new(errors);
         let mut piece = Vec::new();
@@ -145,22 +146,22 @@ impl Display {
         }
     }
 
-    /// The time that the crates take which were not there at the beginning.
+    /// The expected time for the crates that were not up to date at the beginning.
     fn expected(&self, ready: u32, progress: &Progress) -> Duration {
         let missing = progress.total.saturating_sub(ready);
         self.whole.mul_f64(f64::from(missing) / f64::from(progress.total.max(1)))
     }
 }
 
-/// What a piece of cargo's output is about.
+/// The kind of a message from cargo.
 #[derive(Debug, PartialEq, Eq)]
 enum Said {
     Progress(Progress),
-    /// Crates on their way.
+    /// Crates are being downloaded.
     Download(String),
-    /// What the bar says as well.
+    /// Nothing that the bar does not show as well.
     Nothing,
-    /// Warnings, errors, and what else a person should read.
+    /// Warnings, errors, and anything else that people should read.
     Words,
 }
 
@@ -179,7 +180,7 @@ impl Said {
     }
 }
 
-/// Cargo's bar: `[====>    ] 12/345: syn, serde`.
+/// Cargo's progress bar: `[====>    ] 12/345: syn, serde`.
 #[derive(Debug, PartialEq, Eq)]
 struct Progress {
     done: u32,
@@ -207,7 +208,7 @@ impl Progress {
     }
 }
 
-/// The text without the sequences that colour it.
+/// The text without escape sequences for colours.
 fn without_colors(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars();

@@ -1,5 +1,5 @@
-//! What the front of `cargo xtask` and the tools behind it share: the command line, and what a
-//! person reads while things are built.
+//! What the front end of `cargo xtask` and the tools behind it share: the command line, and the
+//! progress shown while things are built.
 //!
 //! ```text
 //!  cargo xtask serve ─► xtask (no dependencies, compiled in a second)

@@ -1,4 +1,5 @@
-//! `cargo xtask`: says what will happen, builds the tools that the command needs, and becomes them.
+//! `cargo xtask`: announces what will happen, builds the tools that the command needs, and execs
+//! them.
 
 use std::env;
 use std::ffi::OsString;
@@ -11,8 +12,8 @@ use xtask::build;
 use xtask::report::Steps;
 
 const TOOLS: &str = "xtask-tools";
-/// How long the tools take to compile from nothing on two cores: for `serve` alone, and with all
-/// that the other commands need.
+/// How long the tools take to compile from scratch on two cores: for `serve` alone, and with
+/// everything that the other commands need.
 const FEW_TOOLS: Duration = Duration::from_secs(30);
 const ALL_TOOLS: Duration = Duration::from_mins(1);
 
@@ -70,7 +71,7 @@ fn announce(command: &Command, is_again: bool) {
     }
 }
 
-/// Builds the tools with what the command needs.
+/// Builds the tools with the features that the command needs.
 fn build(command: &Command) -> Result<(), String> {
     let features = command.features();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
@@ -85,7 +86,7 @@ fn build(command: &Command) -> Result<(), String> {
     }
 }
 
-/// The repository. `cargo run` tells; the compiled-in path serves a binary that is started by hand.
+/// The repository's root. Set by `cargo run`; the compiled-in path is for a binary started by hand.
 fn root() -> PathBuf {
     let manifest =
         env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());

@@ -1,14 +1,14 @@
-//! What a person reads: numbered steps while they run, a table of the checks at the end.
+//! Output for people: numbered steps while they run, and a table of the checks at the end.
 
 use std::env;
 use std::fmt::Write;
 use std::ops::AddAssign;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// When the front began, in milliseconds since 1970: the tools count from there.
+/// When the front end started, in milliseconds since 1970: the tools measure from there.
 const START_VARIABLE: &str = "XTASK_START_MS";
 
-/// Steps of known number, announced on standard error.
+/// A known number of steps, announced on standard error.
 pub struct Steps {
     count: usize,
     current: usize,
@@ -16,12 +16,12 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Starts the clock.
+    /// Starts the clock for so many steps.
     pub fn new(count: usize) -> Self {
         Self { count, current: 0, start: Instant::now() }
     }
 
-    /// Goes on where the front stopped, after its one step.
+    /// Continues after the one step of the front end.
     pub fn after_front(count: usize) -> Self {
         let start = env::var(START_VARIABLE).ok().and_then(|text| text.parse().ok());
         let start = start.and_then(|start| UNIX_EPOCH.checked_add(Duration::from_millis(start)));
@@ -30,13 +30,13 @@ impl Steps {
         Self { count, current: 1, start: start.unwrap_or_else(Instant::now) }
     }
 
-    /// What the tools need in their environment to go on counting.
+    /// The environment variable by which the tools continue the measurement.
     pub fn environment() -> (&'static str, String) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         (START_VARIABLE, now.as_millis().to_string())
     }
 
-    /// Announces a step, runs it and says how long it took.
+    /// Announces a step, runs it and prints how long it took.
     pub fn run<T, E>(&mut self, title: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         self.announce(title);
         let start = Instant::now();
@@ -51,7 +51,7 @@ impl Steps {
         eprintln!("      nothing changed");
     }
 
-    /// Says how long all of it took.
+    /// Prints how long everything took.
     pub fn finish(&self, title: &str) {
         eprintln!("{title} in {}", seconds(self.start.elapsed()));
     }
@@ -69,9 +69,9 @@ impl Steps {
 /// How many checks passed and failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Those that passed.
+    /// Number of passed checks.
     pub passed: u64,
-    /// Those that failed.
+    /// Number of failed checks.
     pub failed: u64,
 }
 
@@ -89,22 +89,22 @@ impl AddAssign for Counts {
     }
 }
 
-/// How a step ended.
+/// The outcome of a step.
 pub enum Outcome {
-    /// It ran to its end.
+    /// It ran to the end.
     Counted(Counts),
-    /// It did not run, and why.
+    /// It was skipped, for this reason.
     Skipped(String),
 }
 
-/// The steps so far.
+/// The outcomes of all steps so far.
 #[derive(Default)]
 pub struct Summary {
     lines: Vec<(&'static str, Outcome, Duration)>,
 }
 
 impl Summary {
-    /// Remembers how a step ended.
+    /// Adds the outcome of a step.
     pub fn add(&mut self, name: &'static str, outcome: Outcome, time: Duration) {
         self.lines.push((name, outcome, time));
     }
@@ -120,7 +120,7 @@ impl Summary {
         total
     }
 
-    /// The table, whose last line is the sum alone: other programs read it.
+    /// The table. Its last line is only the sum, which other programs read.
     pub fn table(&self) -> String {
         let mut table = format!("{:<12} {:>7} {:>7} {:>12}\n", "step", "passed", "failed", "time");
         for (name, outcome, time) in &self.lines {
@@ -139,7 +139,7 @@ impl Summary {
     }
 }
 
-/// A time as a person says it.
+/// A duration in readable form.
 pub fn seconds(time: Duration) -> String {
     let whole = time.as_secs();
     if whole < 60 {
@@ -149,11 +149,11 @@ pub fn seconds(time: Duration) -> String {
     }
 }
 
-/// A time that is only an estimate.
+/// An estimated duration, rounded for people.
 pub fn about(time: Duration) -> String {
     match time.as_secs() {
         0..20 => format!("about {} s", time.as_secs().max(1)),
-        // To the next ten seconds, as nobody knows it better.
+        // Rounded up to ten seconds: the estimate is no more accurate.
         seconds @ 20..90 => format!("about {} s", seconds.div_ceil(10) * 10),
         seconds => format!("about {} min", seconds.div_ceil(60)),
     }

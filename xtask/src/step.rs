@@ -3,26 +3,26 @@
 /// One line of the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// `cargo fmt --check`.
+    /// Checks the formatting with `cargo fmt --check`.
     Format,
-    /// Clippy on the server's side.
+    /// Clippy for the server side.
     Clippy,
-    /// Clippy on the browser's side.
+    /// Clippy for the browser side.
     ClippyWasm,
     /// `cargo doc` without warnings.
     Documentation,
-    /// Unit and API tests, and those of the real program.
+    /// Unit and API tests, and tests of the real program.
     Test,
-    /// The licences of all dependencies.
+    /// Checks the licences of all dependencies.
     Licences,
     /// Playwright against what `cargo xtask serve` serves.
     Browser,
-    /// The release, and the browser tests of how it is delivered.
+    /// The release, and the browser tests of its delivery.
     Release,
 }
 
 impl Step {
-    /// In the order they run: the quick ones first.
+    /// In the order in which they run: the quick ones first.
     pub const ALL: [Self; 8] = [
         Self::Format,
         Self::Clippy,
@@ -34,7 +34,7 @@ impl Step {
         Self::Release,
     ];
 
-    /// The name that `--only` takes.
+    /// The name accepted by `--only`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Format => "fmt",
@@ -48,12 +48,12 @@ impl Step {
         }
     }
 
-    /// The step of this name.
+    /// Looks up a step by its name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|step| step.name() == name)
     }
 
-    /// What it does, for a headline.
+    /// A headline that says what it does.
     pub fn title(self) -> &'static str {
         match self {
             Self::Format => "Formatting",

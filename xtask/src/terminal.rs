@@ -1,19 +1,19 @@
-//! The line at the foot of the terminal that says how far a build is.
+//! The status line at the bottom of the terminal that shows the progress of a build.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often a log, which keeps every line, hears of progress.
+/// How often progress is written to a log, which keeps every line.
 const LOG_INTERVAL: Duration = Duration::from_secs(15);
-/// The width where nobody tells.
+/// The width if it is unknown.
 const USUAL_WIDTH: usize = 80;
 
-/// Standard error, with one line that is written over and over again.
+/// Standard error, with one line that is overwritten repeatedly.
 pub(crate) struct StatusLine {
     is_terminal: bool,
     width: usize,
-    /// Whether the line stands there now.
+    /// Whether the status line is visible.
     is_shown: bool,
     last: Instant,
 }
@@ -25,12 +25,12 @@ impl StatusLine {
         Self { is_terminal, width, is_shown: false, last: Instant::now() }
     }
 
-    /// Whether a person watches, so that colours and moving lines make sense.
+    /// Whether this is a terminal, so that colours and moving lines make sense.
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_terminal
     }
 
-    /// Shows how things stand: at once on a terminal, now and then in a log.
+    /// Shows the status: at once on a terminal, at intervals in a log.
     pub(crate) fn show(&mut self, text: &str) {
         if self.is_terminal {
             // One column less: a full line would wrap on some terminals.
@@ -42,13 +42,13 @@ impl StatusLine {
         }
     }
 
-    /// Prints a line that stays.
+    /// Prints a permanent line.
     pub(crate) fn print(&mut self, line: &str) {
         self.clear();
         self.write(&format!("{line}\n"));
     }
 
-    /// Takes the status away.
+    /// Removes the status line.
     pub(crate) fn clear(&mut self) {
         if self.is_shown {
             self.write("\r\x1b[2K");
@@ -59,12 +59,12 @@ impl StatusLine {
     #[expect(clippy::unused_self, reason = "whoever writes must own the line")]
     fn write(&mut self, text: &str) {
         let mut output = io::stderr().lock();
-        // Nobody left to read it is no reason to stop the build.
+        // A closed standard error is no reason to stop the build.
         let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
     }
 }
 
-/// A text that fits into a line.
+/// Truncates a text to fit into a line.
 fn clip(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
@@ -73,7 +73,7 @@ fn clip(text: &str, width: usize) -> String {
     format!("{kept}…")
 }
 
-/// Asks the terminal by `stty`: the standard library does not know.
+/// Asks the terminal with `stty`: the standard library cannot.
 fn terminal_width() -> usize {
     let output =
         Command::new("stty").arg("size").stdin(Stdio::inherit()).stderr(Stdio::null()).output();

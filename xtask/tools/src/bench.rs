@@ -1,4 +1,4 @@
-//! `cargo xtask bench [WHAT…]`: what it costs, measured; one table at the end.
+//! `cargo xtask bench [WHAT…]`: runs benchmarks and prints one table at the end.
 
 mod build;
 mod figures;
@@ -17,8 +17,8 @@ use crate::workspace::Workspace;
 use figures::Goal;
 use kept::Kept;
 
-/// Builds what is to be measured, measures it, and prints the table. A missed limit is said there,
-/// and is no failure: figures depend on the machine.
+/// Builds what is to be measured, measures it, and prints the table. A missed limit is reported but
+/// is not a failure: figures depend on the machine.
 pub(crate) fn run(workspace: &Workspace, options: &BenchOptions) -> anyhow::Result<ExitCode> {
     let all = [Benchmark::Size, Benchmark::LiveLog, Benchmark::Load(String::new())];
     let chosen = if options.chosen.is_empty() { &all[..] } else { &options.chosen };

@@ -1,5 +1,5 @@
-//! JavaScript for the browser's half: what the `wasm-bindgen` tool does, called as a library
-//! so that nothing of a matching version has to be installed.
+//! JavaScript bindings for the browser side: what the `wasm-bindgen` tool does, called as a library
+//! so that no matching version has to be installed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,22 +9,22 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::fingerprint;
 
-/// The generated files.
+/// The files that wasm-bindgen generates.
 pub(crate) struct Bindings {
     pub(crate) js: String,
     pub(crate) wasm: Vec<u8>,
-    /// Scripts that crates bring along, by their path beside `js`.
+    /// Scripts that crates include, by their path next to `js`.
     pub(crate) snippets: BTreeMap<String, Vec<u8>>,
 }
 
-/// Splits what cargo built into the module and the script that loads it.
+/// Splits cargo's output into the module and the script that loads it.
 pub(crate) fn generate(wasm: &Path, name: &str) -> anyhow::Result<Bindings> {
     let mut output = Bindgen::new()
         .input_path(wasm)
         .out_name(name)
         .web(true)?
         .typescript(false)
-        // The page names the module itself: its name carries a hash.
+        // The page names the module itself, because its name contains a hash.
         .omit_default_module_path(true)
         .remove_name_section(true)
         .remove_producers_section(true)
@@ -45,8 +45,8 @@ pub(crate) fn generate(wasm: &Path, name: &str) -> anyhow::Result<Bindings> {
     Ok(Bindings { js, wasm: output.wasm_mut().emit_wasm(), snippets })
 }
 
-/// Gives the snippets' folder a name that changes with its content: browsers keep what is
-/// below `pkg` for good.
+/// Gives the snippets' folder a name that changes with its content: browsers cache everything below
+/// `pkg` for ever.
 fn hash_snippets(
     js: String,
     snippets: BTreeMap<String, Vec<u8>>,

@@ -1,4 +1,4 @@
-//! Playwright: what it needs to be installed, the browser tests, and how many of them passed.
+//! Playwright: its installation, the browser tests, and how many of them passed.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ const PLAYWRIGHT: &str = "node_modules/@playwright/test/cli.js";
 pub(crate) struct Browser {
     folder: PathBuf,
     report: PathBuf,
-    /// Nothing means the browser that Playwright brings itself.
+    /// `None` means the browser that Playwright downloads.
     chromium: Option<PathBuf>,
 }
 
@@ -37,14 +37,14 @@ pub(crate) fn install(workspace: &Workspace) -> anyhow::Result<Browser> {
 }
 
 impl Browser {
-    /// Runs the tests (all, or those of some files) with variables more in their environment:
-    /// which server they talk to.
+    /// Runs the tests (all, or those of some files) with additional environment variables, which
+    /// tell them the server.
     pub(crate) fn test<'a>(
         &self,
         files: &[&str],
         server: impl IntoIterator<Item = (&'a str, &'a OsStr)>,
     ) -> anyhow::Result<Counts> {
-        // A report of an earlier run must not be counted.
+        // The report of an earlier run must not be counted.
         let _ = fs::remove_file(&self.report);
         let mut command = self.playwright();
         command.arg("--reporter=list,json").args(files);
@@ -54,7 +54,7 @@ impl Browser {
         Ok(counts(&report, status.success()))
     }
 
-    /// Runs everything in a folder of `end2end` that has a configuration of its own.
+    /// Runs everything in a folder of `end2end` that has its own configuration.
     pub(crate) fn run<'a>(
         &self,
         folder: &str,
@@ -64,7 +64,7 @@ impl Browser {
         process::run(command.args(["--config", folder]).envs(server))
     }
 
-    /// `playwright test`, with the browser that was found.
+    /// `playwright test` with the browser that was found.
     fn playwright(&self) -> Command {
         let mut command = process::command("node");
         command.args([PLAYWRIGHT, "test"]).current_dir(&self.folder);
@@ -75,7 +75,8 @@ impl Browser {
     }
 }
 
-/// What Playwright's report says. A run that failed without a failed test counts as one.
+/// The counts in Playwright's report. A run that failed without a failed test counts as one
+/// failure.
 fn counts(report: &str, succeeded: bool) -> Counts {
     let report: Value = serde_json::from_str(report).unwrap_or_default();
     let stat = |name: &str| report["stats"][name].as_u64().unwrap_or(0);
@@ -93,7 +94,7 @@ fn find_chromium() -> anyhow::Result<Option<PathBuf>> {
         }
         return Ok(Some(path));
     }
-    // The shell first: it draws no window, and takes half the time for the same tests.
+    // The headless shell first: it draws no window, and takes half the time for the same tests.
     let fixed = ["chromium-headless-shell", "chromium", "chromium-browser"]
         .map(|name| PathBuf::from(format!("/usr/bin/{name}")));
     let applications = ["Google Chrome", "Chromium"]
@@ -106,11 +107,11 @@ fn find_chromium() -> anyhow::Result<Option<PathBuf>> {
     Ok(fixed.into_iter().chain(on_path).chain(applications).find(|path| path.is_file()))
 }
 
-/// Debian's browser where we may install it, else the one that Playwright downloads.
+/// Debian's browser where we may install packages, else the one that Playwright downloads.
 fn install_chromium(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     if packages::may_use_apt() {
         for name in ["chromium-headless-shell", "chromium"] {
-            // Without a font, pages have no text to see and boxes no height.
+            // Without a font, pages show no text and boxes have no height.
             let installed = packages::install_by_apt(&[name, "fonts-dejavu-core"]);
             if let (Ok(()), Some(chromium)) = (installed, find_chromium()?) {
                 return Ok(Some(chromium));

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check in order, counted, whatever fails on the way.
+//! `cargo xtask test`: runs every check in order and counts them, whatever fails on the way.
 
 use std::env;
 use std::ffi::OsStr;
@@ -14,8 +14,8 @@ use crate::toolchain::{self, WASM_TARGET};
 use crate::workspace::Workspace;
 use crate::{browser, licences, packages, process};
 
-/// This program and its front. They go apart from the workspace's default members: together with them
-/// all would be compiled anew, with the features of both.
+/// This program and its front end. Tested separately from the workspace's default members:
+/// together, everything would be compiled again with the features of both.
 const TOOLS: [&str; 6] = [
     "-p",
     "xtask",
@@ -41,7 +41,7 @@ pub(crate) fn run(workspace: &Workspace, options: &TestOptions) -> ExitCode {
             if step == Step::Test {
                 run.compile_tests();
             }
-            // If it failed, its own step says why.
+            // If it failed, its own step reports why.
             let _ = release.wait();
         }
         println!("\n== {} ({})", step.title(), step.name());
@@ -59,22 +59,22 @@ pub(crate) fn run(workspace: &Workspace, options: &TestOptions) -> ExitCode {
     if summary.total().failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Compiles the release beside the lints, where both are to be done: each leaves a core idle for a
-/// minute while it checks the Copilot SDK. They write into different folders. Tests are compiled
-/// beside it, too, but run later, as some of them would be disturbed.
+/// Compiles the release while the lints run, if both are chosen: each leaves a core idle for a
+/// minute while it checks the Copilot SDK. They write to different folders. Tests are also compiled
+/// at the same time, but run later, because some of them would be disturbed.
 fn compile_ahead(workspace: &Workspace, steps: &[Step]) -> Option<Child> {
     if !steps.contains(&Step::Release) || !steps.contains(&Step::Clippy) {
         return None;
     }
-    // Not by two processes at once.
+    // Two processes must not do this concurrently.
     toolchain::ensure_wasm_target(workspace).ok()?;
     let mut build = process::command(env::current_exe().ok()?);
     build.arg("build").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     build.spawn().ok()
 }
 
-/// The steps to run, in order: those that were asked for, else all. The release compiles everything
-/// once more, so it is left to the build server.
+/// The steps to run, in order: the chosen ones, or else all. The release compiles everything once
+/// more, so it is left to CI.
 fn chosen(options: &TestOptions) -> Vec<Step> {
     let is_wanted = |step: Step| match step {
         _ if !options.only.is_empty() => options.only.contains(&step),
@@ -102,8 +102,8 @@ impl Run<'_> {
                 let deny = ["--", "-D", "warnings"];
                 self.cargo(words(&lint, &[], &deny))?;
                 if is_set("CI") {
-                    // Backends that can be left out must not be missed. Not with the tests: they
-                    // say for themselves what they need.
+                    // The code must also compile without the optional backends. Not for tests,
+                    // which declare what they need.
                     self.cargo(words(&["clippy", "--no-default-features"], &[], &deny))?;
                 }
                 self.cargo(words(&lint, &TOOLS, &deny))?
@@ -140,16 +140,16 @@ impl Run<'_> {
     }
 
     fn test(&self) -> anyhow::Result<Counts> {
-        // Some tests are about the real Copilot CLI, and fail without it.
+        // Some tests use the real Copilot CLI, and fail without it.
         packages::install_by_npm(&self.workspace.root.join("tests/copilot-cli"))?;
-        // Others are about extensions, which Node runs.
+        // Others use extensions, which run on Node.
         packages::install_by_npm(&self.workspace.root.join("tests/extensions"))?;
         let mut counts = self.count_tests(&[])?;
         counts += self.count_tests(&TOOLS)?;
         Ok(counts)
     }
 
-    /// Compiles the tests. If that fails, the step that runs them says why.
+    /// Compiles the tests. If that fails, the step that runs them reports why.
     fn compile_tests(&self) {
         for packages in [&[][..], &TOOLS] {
             let compile = words(&["test", "--no-run", "--quiet"], packages, &[]);
@@ -157,8 +157,8 @@ impl Run<'_> {
         }
     }
 
-    /// Runs the tests of some packages: by nextest, which runs those of all crates side by side,
-    /// or by cargo alone where it is not installed.
+    /// Runs the tests of some packages: with nextest, which runs those of all crates concurrently,
+    /// or with cargo where it is not installed.
     fn count_tests(&self, packages: &[&str]) -> anyhow::Result<Counts> {
         let mut counts = Counts::default();
         let mut note = |line: &str, result: fn(&str) -> Option<Counts>| {
@@ -175,7 +175,7 @@ impl Run<'_> {
             process::run_lines(&mut self.workspace.cargo(test), |line| note(line, test_result))?
         };
         if !status.success() && counts.failed == 0 {
-            // It did not compile, or a test took its process down.
+            // It did not compile, or a test ended its process.
             counts += Counts::FAILED;
         }
         Ok(counts)

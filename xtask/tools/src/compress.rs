@@ -1,4 +1,4 @@
-//! Compression ahead of time: the server only picks the variant that the browser accepts.
+//! Compresses ahead of time: the server only picks the variant that the browser accepts.
 
 use std::io::{self, Write};
 
@@ -7,14 +7,14 @@ use flate2::write::GzEncoder;
 
 use crate::product::Kind;
 
-/// Whether files of this name are worth compressing; images and fonts already are.
+/// Whether files with this name are worth compressing; images and fonts already are compressed.
 pub(crate) fn is_compressible(path: &str) -> bool {
     const EXTENSIONS: [&str; 11] =
         ["css", "html", "ico", "js", "json", "map", "svg", "txt", "wasm", "webmanifest", "xml"];
     path.rsplit_once('.').is_some_and(|(_, extension)| EXTENSIONS.contains(&extension))
 }
 
-/// The variants of a file, each with the ending of its name.
+/// The compressed variants of a file, each with its file extension.
 pub(crate) fn variants(content: &[u8], kind: Kind) -> io::Result<Vec<(&'static str, Vec<u8>)>> {
     match kind {
         Kind::Quick => Ok(vec![("gz", gzip(content, Compression::fast())?)]),
@@ -32,7 +32,7 @@ pub(crate) fn variants(content: &[u8], kind: Kind) -> io::Result<Vec<(&'static s
     }
 }
 
-/// The smallest brotli makes of it.
+/// Compresses with brotli at its highest level.
 #[cfg(feature = "small")]
 fn brotli(content: &[u8]) -> io::Result<Vec<u8>> {
     let parameters = brotli::enc::BrotliEncoderParams {
@@ -46,7 +46,7 @@ fn brotli(content: &[u8]) -> io::Result<Vec<u8>> {
     Ok(compressed)
 }
 
-/// Without a date, so that the same input gives the same bytes.
+/// Without a timestamp, so that the same input gives the same bytes.
 fn gzip(content: &[u8], level: Compression) -> io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), level);
     encoder.write_all(content)?;

@@ -1,4 +1,5 @@
-//! Content hashes: names that change with what is inside, and whether a rebuild is due.
+//! Content hashes: for file names that change with the content, and to detect whether a rebuild is
+//! due.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -14,13 +15,13 @@ pub(crate) fn short_hash(content: &[u8]) -> String {
     format!("{:016x}", u64::from_be_bytes(*start))
 }
 
-/// A file name that browsers may keep for good, such as `copilot-portal.0123456789abcdef.js`.
+/// A file name that browsers may cache for ever, such as `copilot-portal.0123456789abcdef.js`.
 pub(crate) fn hashed_name(stem: &str, extension: &str, content: &[u8]) -> String {
     format!("{stem}.{}.{extension}", short_hash(content))
 }
 
-/// One hash over files and folders: their names and their contents. What is missing counts
-/// as an empty folder.
+/// One hash over files and folders: their names and contents. A missing one counts as an empty
+/// folder.
 pub(crate) fn hash_paths(paths: &[PathBuf]) -> anyhow::Result<String> {
     let mut summary = String::new();
     for path in paths {
@@ -34,7 +35,7 @@ pub(crate) fn hash_paths(paths: &[PathBuf]) -> anyhow::Result<String> {
     Ok(short_hash(summary.as_bytes()))
 }
 
-/// Every file below a folder, sorted; none where there is no such folder.
+/// Every file below a folder, sorted; empty if the folder does not exist.
 pub(crate) fn files_below(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     fn visit(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         for entry in fs::read_dir(folder)? {

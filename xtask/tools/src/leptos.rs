@@ -1,4 +1,4 @@
-//! The same portal through cargo-leptos, which developers use to see their edits at once.
+//! Builds and serves the portal with cargo-leptos, which developers use to see their edits at once.
 //!
 //! ```text
 //! xtask ── cargo leptos build                     its exit code can be trusted
@@ -22,36 +22,36 @@ use crate::process::{self, Group};
 use crate::workspace::Workspace;
 use crate::{browser, toolchain};
 
-/// The test that only looks whether the page comes to life.
+/// The test that only checks whether the page hydrates.
 const HYDRATION_TEST: &str = "tests/hydration.spec.ts";
 const START_LIMIT: Duration = Duration::from_mins(5);
 const STOP_LIMIT: Duration = Duration::from_secs(15);
 
-/// Installs what is missing, builds with cargo-leptos and looks whether what it serves comes to
-/// life in a browser.
+/// Installs what is missing, builds with cargo-leptos and checks in a browser whether the served
+/// page hydrates.
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<ExitCode> {
     toolchain::ensure_wasm_target(workspace)?;
     let tools = Tools::install(workspace)?;
-    // `serve` succeeds even if it could not compile, hence the build of its own.
+    // `serve` succeeds even if it could not compile, hence the separate build.
     process::run(tools.allow(&mut workspace.cargo(["leptos", "build"])))?;
     let Counts { passed, failed } = test_hydration(workspace, &tools)?;
     println!("\n{passed} passed, {failed} failed");
     Ok(if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A program from the registry, of a version that fits.
+/// A program from the registry, in a matching version.
 struct Tool {
     package: &'static str,
     version: &'static str,
-    /// What its `--version` is asked of, in the words of a shell.
+    /// The command that prints its version.
     ask: &'static [&'static str],
-    /// What `cargo install` is told besides.
+    /// Additional options for `cargo install`.
     options: &'static [&'static str],
     /// How long it takes to compile on two cores.
     time: Duration,
 }
 
-/// Its lock file asks for a compiler that is newer than ours, but it compiles with ours.
+/// Its lock file requires a newer compiler than ours, but it compiles with ours.
 const CARGO_LEPTOS: Tool = Tool {
     package: "cargo-leptos",
     version: "0.3.11",
@@ -60,7 +60,7 @@ const CARGO_LEPTOS: Tool = Tool {
     time: Duration::from_mins(6),
 };
 
-/// Must be of exactly the version of the library. Without it cargo-leptos would download one.
+/// Must have exactly the version of the library. Without it cargo-leptos would download one.
 const WASM_BINDGEN: Tool = Tool {
     package: "wasm-bindgen-cli",
     version: "0.2.129",
@@ -70,7 +70,7 @@ const WASM_BINDGEN: Tool = Tool {
 };
 
 impl Tool {
-    /// Whether a program of the right version is found on this search path.
+    /// Whether a program with the right version is on this search path.
     fn is_on(&self, search_path: &OsStr) -> bool {
         let [program, arguments @ ..] = self.ask else { return false };
         let mut ask = process::command(program);
@@ -80,14 +80,14 @@ impl Tool {
     }
 }
 
-/// cargo-leptos and what it calls.
+/// cargo-leptos and the programs it calls.
 struct Tools {
-    /// Where they are found, before all other folders.
+    /// The search path with their folder in front.
     search_path: OsString,
 }
 
 impl Tools {
-    /// Those on the path, else those below the target folder, else they are compiled.
+    /// Those on the search path, else those below the target folder, else they are compiled.
     fn install(workspace: &Workspace) -> anyhow::Result<Self> {
         let folder = workspace.target.join("tools");
         let ours = std::iter::once(folder.join("bin"));
@@ -111,12 +111,12 @@ impl Tools {
             let status = build::run(&mut install, time, |_| {})?;
             process::check(&install, status)?;
         }
-        // Half a gigabyte that nobody needs again.
+        // Half a gigabyte that is no longer needed.
         let _ = fs::remove_dir_all(folder.join("build"));
         Ok(Self { search_path })
     }
 
-    /// Lets a command find them.
+    /// Puts them on a command's search path.
     fn allow<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command.env("PATH", &self.search_path)
     }
@@ -129,14 +129,13 @@ fn test_hydration(workspace: &Workspace, tools: &Tools) -> anyhow::Result<Counts
     let mut server = Group::spawn(
         tools
             .allow(&mut workspace.cargo(["leptos", "serve", "--", "--port", &port.to_string()]))
-            // Its own port for reloading the page may be taken by a developer's session.
+            // The default reload port may be taken by a developer's session.
             .env("LEPTOS_RELOAD_PORT", free_port()?.to_string()),
     )?;
     wait_until_ready(&mut server, address)?;
     let url = format!("http://{address}");
     let counts = browser.test(&[HYDRATION_TEST], [("PORTAL_URL", OsStr::new(&url))])?;
-    // What cargo-leptos does when its server ends is its own affair; dropping the group ends
-    // whatever is left.
+    // Whatever cargo-leptos does when its server ends, dropping the group ends the rest.
     if get(address, "/api/stop").is_ok() {
         server.wait(STOP_LIMIT);
     }
@@ -157,13 +156,13 @@ fn wait_until_ready(server: &mut Group, address: SocketAddr) -> anyhow::Result<(
     Ok(())
 }
 
-/// A port that is free now.
+/// A port that is free at the moment.
 fn free_port() -> anyhow::Result<u16> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("no free port")?;
     Ok(listener.local_addr()?.port())
 }
 
-/// Asks for a page and returns the first line of the answer.
+/// Requests a path and returns the first line of the response.
 pub(crate) fn get(address: SocketAddr, path: &str) -> std::io::Result<String> {
     let limit = Duration::from_secs(5);
     let mut stream = TcpStream::connect_timeout(&address, limit)?;
@@ -171,7 +170,7 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> std::io::Result<String> {
     stream.set_write_timeout(Some(limit))?;
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes())?;
-    // The first line fits into what arrives first; the rest is of no interest.
+    // The first line fits into the first read; the rest does not matter.
     let mut answer = [0; 64];
     let length = stream.read(&mut answer)?;
     let answer = String::from_utf8_lossy(&answer[..length]);

@@ -1,4 +1,4 @@
-//! The licences of everything the project depends on.
+//! Checks the licences of all dependencies.
 
 use anyhow::{Context, bail};
 use serde_json::Value;
@@ -6,10 +6,10 @@ use spdx::{Expression, Licensee, ParseMode};
 
 use crate::workspace::Workspace;
 
-/// Names the licences that are accepted, for `cargo deny` as well.
+/// Lists the accepted licences, for `cargo deny` as well.
 const RULES: &str = include_str!("../../../deny.toml");
 
-/// Checks every crate in the dependency tree; the error names those that do not fit.
+/// Checks every crate in the dependency tree; the error lists those with other licences.
 pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<()> {
     let metadata = workspace.dependencies()?;
     let packages = metadata["packages"].as_array().context("cargo knows no packages")?;
@@ -23,7 +23,7 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<()> {
     bail!("licences we do not accept:\n  {}", objections.join("\n  "))
 }
 
-/// The licences of the list `allow`, one a line.
+/// The licences in the list `allow`, one per line.
 fn accepted() -> Vec<Licensee> {
     let lines = RULES.lines().skip_while(|line| *line != "allow = [").skip(1);
     let names =
@@ -31,7 +31,7 @@ fn accepted() -> Vec<Licensee> {
     names.map(|name| Licensee::parse(name).expect("the list holds known licences only")).collect()
 }
 
-/// Why a crate may not be used, if so.
+/// Why a crate must not be used, if so.
 fn objection(package: &Value, accepted: &[Licensee]) -> Option<String> {
     let name = package["name"].as_str().unwrap_or("?");
     let version = package["version"].as_str().unwrap_or("?");
@@ -41,9 +41,9 @@ fn objection(package: &Value, accepted: &[Licensee]) -> Option<String> {
     (!is_accepted(licence, accepted)).then(|| format!("{name} {version}: {licence}"))
 }
 
-/// Whether an expression such as `(MIT OR GPL-3.0) AND Zlib` can be met by accepted licences.
+/// Whether accepted licences satisfy an expression such as `(MIT OR GPL-3.0) AND Zlib`.
 fn is_accepted(expression: &str, accepted: &[Licensee]) -> bool {
-    // Lax, as old crates still write `MIT/Apache-2.0`.
+    // Lax, because old crates still write `MIT/Apache-2.0`.
     Expression::parse_mode(expression, ParseMode::LAX).is_ok_and(|expression| {
         expression.evaluate(|wanted| accepted.iter().any(|licence| licence.satisfies(wanted)))
     })

@@ -1,9 +1,9 @@
-//! The tools behind `cargo xtask <command>`, which builds this program and becomes it.
+//! The tools behind `cargo xtask <command>`, which builds this program and execs it.
 //!
-//! `serve` builds quickly and runs it, `build` makes the release binary that carries its site,
-//! `test` runs every check, `leptos` does it all by cargo-leptos, `pictures` takes the README's
-//! screenshots, `bench` measures. Plain Rust instead of shell scripts, so that they behave the same
-//! on Linux, macOS and Windows.
+//! `serve` builds quickly and runs the server, `build` makes the release binary with the embedded
+//! site, `test` runs every check, `leptos` does the same with cargo-leptos, `pictures` takes the
+//! README's screenshots, `bench` runs benchmarks. Plain Rust instead of shell scripts, so that they
+//! behave the same on Linux, macOS and Windows.
 
 #![cfg_attr(
     not(all(feature = "bench", feature = "checks", feature = "small")),

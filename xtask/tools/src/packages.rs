@@ -1,4 +1,4 @@
-//! What comes from elsewhere: packages of npm, and of Debian where we may install them.
+//! Installs third-party packages: from npm, and from Debian where we may.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use anyhow::Context;
 
 use crate::process;
 
-/// Installs what the lock file of a folder names, unless it is there.
+/// Installs what a folder's lock file lists, unless it is up to date.
 pub(crate) fn install_by_npm(folder: &Path) -> anyhow::Result<()> {
     if is_installed(folder) {
         return Ok(());
@@ -20,7 +20,7 @@ pub(crate) fn install_by_npm(folder: &Path) -> anyhow::Result<()> {
         .context("the tests need Node.js with npm")
 }
 
-/// Whether `node_modules` is as new as the lock file; npm leaves a lock file of its own there.
+/// Whether `node_modules` is as new as the lock file; npm leaves its own lock file there.
 fn is_installed(folder: &Path) -> bool {
     let date = |path: &str| fs::metadata(folder.join(path)).and_then(|data| data.modified()).ok();
     is_newer(date("node_modules/.package-lock.json"), date("package-lock.json"))
@@ -30,14 +30,13 @@ fn is_newer(installed: Option<SystemTime>, wanted: Option<SystemTime>) -> bool {
     installed.is_some_and(|installed| wanted.is_some_and(|wanted| installed >= wanted))
 }
 
-/// Whether this is a Debian on which we may install packages.
+/// Whether this is a Debian system on which we may install packages.
 pub(crate) fn may_use_apt() -> bool {
     cfg!(target_os = "linux")
         && process::succeeds(Command::new("apt-get").arg("--version"))
         && process::capture(Command::new("id").arg("-u")).is_ok_and(|id| id.trim() == "0")
 }
 
-/// Installs packages of Debian.
 pub(crate) fn install_by_apt(packages: &[&str]) -> anyhow::Result<()> {
     let apt = |arguments: &[&str]| {
         let mut command = process::command("apt-get");

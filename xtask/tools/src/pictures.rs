@@ -1,7 +1,7 @@
-//! `cargo xtask pictures`: takes the README's screenshots of the quick build.
+//! `cargo xtask pictures`: takes the README's screenshots with the quick build.
 //!
-//! What is on them is in `end2end/pictures`. It has a configuration of its own, so that the browser
-//! tests leave it out.
+//! Their content is defined in `end2end/pictures`, which has its own configuration, so that the
+//! browser tests skip it.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 /// The folder of the scripts, below `end2end`.
 const SCRIPTS: &str = "pictures";
 
-/// Builds what is not up to date, and writes `docs/pictures`.
+/// Builds what is out of date, and writes `docs/pictures`.
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<ExitCode> {
     let product = product::build(workspace, Kind::Quick)?;
     let site = product.environment();

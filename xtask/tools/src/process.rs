@@ -13,13 +13,13 @@ use xtask::build::each_line;
 
 const NO_OUTPUT: &str = "the child has no output";
 
-/// Runs to the end, with the terminal as its own; a failure is an error.
+/// Runs a command with the terminal as its own; a failure is an error.
 pub(crate) fn run(command: &mut Command) -> anyhow::Result<()> {
     let status = command.status().with_context(|| cannot_start(command))?;
     check(command, status)
 }
 
-/// Runs to the end and hands over every line of its standard output.
+/// Runs a command and passes on every line of its standard output.
 pub(crate) fn run_lines(
     command: &mut Command,
     on_line: impl FnMut(&str),
@@ -30,7 +30,7 @@ pub(crate) fn run_lines(
     Ok(child.wait()?)
 }
 
-/// Runs to the end and hands over every line of its standard error.
+/// Runs a command and passes on every line of its standard error.
 pub(crate) fn run_error_lines(
     command: &mut Command,
     on_line: impl FnMut(&str),
@@ -44,11 +44,11 @@ pub(crate) fn run_error_lines(
 /// Prints a line of a child's output at once.
 pub(crate) fn echo(line: &str) {
     let mut output = io::stdout().lock();
-    // Nobody left to read it is no reason to stop the tests.
+    // A closed standard output is no reason to stop the tests.
     let _ = writeln!(output, "{line}").and_then(|()| output.flush());
 }
 
-/// Runs quietly and returns what it printed; a failure is an error that shows what it said.
+/// Runs a command quietly and returns its output; a failure is an error that contains it.
 pub(crate) fn capture(command: &mut Command) -> anyhow::Result<String> {
     let output = command.output().with_context(|| cannot_start(command))?;
     if !output.status.success() {
@@ -57,7 +57,7 @@ pub(crate) fn capture(command: &mut Command) -> anyhow::Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Whether the command starts and succeeds; prints nothing.
+/// Whether the command starts and succeeds. Prints nothing.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -75,7 +75,7 @@ pub(crate) fn check(command: &Command, status: ExitStatus) -> anyhow::Result<()>
     bail!("{} failed: {status}", name(command))
 }
 
-/// The command as a person would type it, cut to its first words.
+/// The command as one would type it, shortened to its first words.
 fn name(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let program = program.file_stem().unwrap_or_default().to_string_lossy();
@@ -88,13 +88,13 @@ fn cannot_start(command: &Command) -> String {
     format!("cannot start {}", name(command))
 }
 
-/// A child with descendants of its own, all of which end when this is dropped.
+/// A child and its descendants, all of which end when this is dropped.
 pub(crate) struct Group {
     child: Child,
 }
 
 impl Group {
-    /// Starts the command at the head of a process group.
+    /// Starts the command as the leader of a process group.
     pub(crate) fn spawn(command: &mut Command) -> anyhow::Result<Self> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
@@ -102,17 +102,17 @@ impl Group {
         Ok(Self { child })
     }
 
-    /// The standard output of the head, if it was piped and not taken yet.
+    /// The standard output of the leader, if it was piped and not taken yet.
     pub(crate) fn output(&mut self) -> Option<ChildStdout> {
         self.child.stdout.take()
     }
 
-    /// Whether the head of the group has ended.
+    /// Whether the leader of the group has exited.
     pub(crate) fn has_ended(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Waits for the head of the group to end, but not longer than given.
+    /// Waits for the leader of the group to exit, but no longer than `limit`.
     pub(crate) fn wait(&mut self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         while !self.has_ended() {
@@ -128,7 +128,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         let id = self.child.id();
-        // The head may be gone and its children not: on Unix ask for the whole group anyway.
+        // The leader may have exited before its children: on Unix, kill the whole group anyway.
         if cfg!(unix) {
             succeeds(Command::new("kill").args(["-s", "KILL", "--", &format!("-{id}")]));
         } else if !self.has_ended() {

@@ -1,8 +1,8 @@
-//! What is built: the browser's half, the site made of it, and the server.
+//! What is built: the browser side, the site made from it, and the server.
 //!
 //! There are two kinds. The quick one compiles fast and reads its site from a folder: for trying it
-//! out, for the tests and while one works on it. The small one runs fast, downloads little and
-//! carries its site: one file to copy anywhere.
+//! out, for tests and for development. The small one runs fast, downloads little and embeds its
+//! site: one file to copy anywhere.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,20 +18,21 @@ use crate::toolchain::{self, WASM_TARGET};
 use crate::workspace::Workspace;
 use crate::{bindings, process};
 
-/// Where a server that carries no site looks for it; cargo-leptos sets it, too.
+/// The variable that names the site's folder for a server without an embedded one; cargo-leptos
+/// sets it, too.
 pub(crate) const SITE_VARIABLE: &str = "LEPTOS_SITE_ROOT";
 
 /// How a product is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Compiles fast.
+    /// Compiles fast; the site is a folder.
     Quick,
-    /// Runs fast, and is small.
+    /// Runs fast and is small; the site is embedded.
     Small,
 }
 
 impl Kind {
-    /// The cargo profile of the browser's half.
+    /// The cargo profile of the browser side.
     fn browser_profile(self) -> &'static str {
         match self {
             Self::Quick => "dev",
@@ -39,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// How long the browser's half and the server take to compile from nothing, on two cores.
+    /// How long the browser side and the server take to compile from scratch, on two cores.
     fn times(self) -> [Duration; 2] {
         match self {
             Self::Quick => [75, 160],
@@ -49,7 +50,6 @@ impl Kind {
     }
 }
 
-/// A finished build.
 pub(crate) struct Product {
     /// The binary to run.
     pub(crate) binary: PathBuf,
@@ -59,20 +59,20 @@ pub(crate) struct Product {
 }
 
 impl Product {
-    /// The server as a process to start. A quick one is told where its site is.
+    /// A command that starts the server. A quick one is told where its site is.
     pub(crate) fn command(&self) -> Command {
         let mut command = process::command(&self.binary);
         command.envs(self.environment());
         command
     }
 
-    /// What the server needs in its environment.
+    /// The environment variable that the server needs.
     pub(crate) fn environment(&self) -> Option<(&'static str, PathBuf)> {
         (self.kind == Kind::Quick).then(|| (SITE_VARIABLE, self.site.folder.clone()))
     }
 }
 
-/// Builds what is not up to date.
+/// Builds what is out of date.
 pub(crate) fn build(workspace: &Workspace, kind: Kind) -> anyhow::Result<Product> {
     let mut steps = Steps::after_front(4);
     let [browser_time, server_time] = kind.times();
@@ -111,8 +111,8 @@ pub(crate) fn build(workspace: &Workspace, kind: Kind) -> anyhow::Result<Product
     Ok(Product { binary, site, kind })
 }
 
-/// Runs a build and returns the file it made for a target. Cargo is asked for the place, as
-/// the user's settings may have moved it.
+/// Runs a build and returns the file that it made for a target. Cargo reports the path, because the
+/// user's settings may have moved it.
 fn build_artifact(
     command: &mut Command,
     whole: Duration,
@@ -128,7 +128,7 @@ fn build_artifact(
     process::check(command, status)?;
     found.with_context(|| format!("cargo built no {target}{suffix}"))
 }
-/// The file that one of cargo's messages announces, if it belongs to the target.
+/// The file that one of cargo's messages reports, if it belongs to the target.
 fn artifact(message: &str, target: &str, suffix: &str) -> Option<PathBuf> {
     let message: Value = serde_json::from_str(message).ok()?;
     if message["reason"] != "compiler-artifact" || message["target"]["name"] != target {

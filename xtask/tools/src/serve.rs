@@ -1,4 +1,4 @@
-//! `cargo xtask serve`: the quick build in the foreground.
+//! `cargo xtask serve`: runs the quick build in the foreground.
 
 use std::env;
 use std::ffi::OsString;
@@ -12,7 +12,7 @@ use crate::process;
 use crate::product::{self, Kind};
 use crate::workspace::Workspace;
 
-/// Where the system looks for shared libraries; `cargo run` puts its own folders in front.
+/// The search path of shared libraries; `cargo run` puts its own folders in front.
 const LIBRARY_PATH: &str = if cfg!(windows) {
     "PATH"
 } else if cfg!(target_os = "macos") {
@@ -21,7 +21,7 @@ const LIBRARY_PATH: &str = if cfg!(windows) {
     "LD_LIBRARY_PATH"
 };
 
-/// Builds it and runs it in the user's current folder.
+/// Builds the portal and runs it in the user's current folder.
 pub(crate) fn serve(workspace: &Workspace, options: &[OsString]) -> anyhow::Result<ExitCode> {
     let product = product::build(workspace, Kind::Quick)?;
     let mut command = product.command();
@@ -31,8 +31,8 @@ pub(crate) fn serve(workspace: &Workspace, options: &[OsString]) -> anyhow::Resu
         .with_context(|| format!("cannot start {}", product.binary.display()))
 }
 
-/// Takes out what cargo and rustup set for this program. The server starts agents that run
-/// cargo in other repositories: these must use their own tool chain.
+/// Removes what cargo and rustup set for this program. The server starts agents that run cargo in
+/// other repositories, and those must use their own toolchain.
 fn forget_cargo(command: &mut Command, workspace: &Workspace) {
     for name in ["CARGO", "RUSTUP_TOOLCHAIN", "RUSTUP_TOOLCHAIN_SOURCE", "RUST_RECURSION_COUNT"] {
         command.env_remove(name);
@@ -47,9 +47,9 @@ fn forget_cargo(command: &mut Command, workspace: &Workspace) {
     };
 }
 
-/// A search path without what lies below the given folders; nothing if none is left.
+/// A search path without entries below the given folders; `None` if none is left.
 fn without_folders(search_path: &OsString, folders: &[&Path]) -> Option<OsString> {
-    // rustup may reach a tool chain by a link.
+    // rustup may refer to a toolchain by a link.
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let folders: Vec<PathBuf> =
         folders.iter().map(|folder| real(folder)).filter(|f| !f.as_os_str().is_empty()).collect();

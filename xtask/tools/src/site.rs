@@ -1,4 +1,4 @@
-//! The site: everything the server hands out as a file, in one folder of its own.
+//! The site: everything that the server delivers as a file, in one folder.
 //!
 //! ```text
 //! small-site/                          or quick-site/
@@ -8,11 +8,11 @@
 //!   *.br, *.gz                         beside every file that gets smaller
 //! ```
 //!
-//! The quick site has no `.br`, and its style is not minified: what does that takes longer to
-//! compile than it saves.
+//! The quick site has no `.br`, and its style is not minified: the crates for that take longer to
+//! compile than they save.
 //!
-//! Files whose content stays the same are not written again, as cargo would build the server
-//! anew for a newer date.
+//! Files with unchanged content are not written again, because cargo would rebuild the server for a
+//! newer timestamp.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ const MANIFEST: &str = "assets.json";
 /// Files by their path in the site, with `/` on every system.
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// The site's folder and the note of what it was made from.
+/// The site's folder, and the stamp that records its inputs.
 pub(crate) struct Site {
     pub(crate) folder: PathBuf,
     stamp: PathBuf,
@@ -55,12 +55,13 @@ impl Site {
         Self { folder: target.join(name), stamp, kind }
     }
 
-    /// A note of everything the site is made from. What cargo built is known by its date, as
-    /// cargo itself does: it is large, and hashing it would be most of a start without changes.
+    /// A record of everything that the site is made from. Cargo's output is identified by its
+    /// timestamp, as cargo itself does: it is large, and hashing it would take most of a start
+    /// without changes.
     #[expect(clippy::unused_self, reason = "whose inputs they are")]
     pub(crate) fn inputs(&self, workspace: &Workspace, wasm: &Path) -> anyhow::Result<String> {
         let root = &workspace.root;
-        // The lock file stands for the versions of what compresses, bundles and binds.
+        // The lock file represents the versions of the compressors, the bundler and wasm-bindgen.
         let ours = ["xtask/tools/src", "Cargo.lock", "style", "public"].map(|path| root.join(path));
         let sources = fingerprint::hash_paths(&ours)?;
         let built = fs::metadata(wasm).and_then(|data| Ok((data.len(), data.modified()?)));
@@ -68,14 +69,14 @@ impl Site {
         Ok(fingerprint::short_hash(format!("{sources} {} {built:?}", wasm.display()).as_bytes()))
     }
 
-    /// Whether the folder holds what these inputs give, no file more or less.
+    /// Whether the folder contains exactly the files made from these inputs.
     pub(crate) fn is_made_from(&self, inputs: &str) -> bool {
         let Ok(stamp) = fs::read_to_string(&self.stamp) else { return false };
         let Ok(files) = self.listing() else { return false };
         stamp == stamp_text(inputs, files.iter().map(String::as_str))
     }
 
-    /// Makes the folder from its parts.
+    /// Assembles the folder from its parts.
     pub(crate) fn assemble(
         &self,
         workspace: &Workspace,
@@ -102,9 +103,9 @@ impl Site {
         Ok(self.folder.join(url.trim_start_matches('/')))
     }
 
-    /// Brings the folder to exactly these files.
+    /// Makes the folder contain exactly these files.
     fn write(&self, files: &Files) -> anyhow::Result<()> {
-        // The stamp goes first: from here on the folder is neither old nor new.
+        // The stamp is removed first: from here on the folder is neither old nor new.
         remove_if_there(&self.stamp)?;
         for stale in self.listing()?.iter().filter(|path| !files.contains_key(*path)) {
             remove_if_there(&self.folder.join(stale))?;
@@ -147,14 +148,14 @@ fn read_folder(folder: &Path) -> anyhow::Result<Files> {
         .collect()
 }
 
-/// A file's path below a folder as it stands in a URL.
+/// A file's path below a folder in URL form.
 fn url_path(folder: &Path, file: &Path) -> String {
     let relative = file.strip_prefix(folder).unwrap_or(file);
     let parts: Vec<_> = relative.iter().map(|part| part.to_string_lossy()).collect();
     parts.join("/")
 }
 
-/// Adds the page's own files under names that carry their hash, and the list of those names.
+/// Adds the page's own files under names that contain their hash, and the manifest of those names.
 fn add_package(files: &mut Files, bindings: Bindings, css: Vec<u8>) {
     let mut add = |extension, content: Vec<u8>| {
         let path = format!("pkg/{}", fingerprint::hashed_name(NAME, extension, &content));
@@ -177,7 +178,7 @@ fn add_package(files: &mut Files, bindings: Bindings, css: Vec<u8>) {
 fn add_compressed(files: &mut Files, kind: Kind) -> io::Result<()> {
     let mut variants = Files::new();
     for (path, content) in files.iter() {
-        // The server reads the manifest; it is never sent.
+        // The manifest is only for the server and is never sent.
         if path == MANIFEST || !compress::is_compressible(path) {
             continue;
         }

@@ -1,7 +1,7 @@
-//! The style sheet: `@import`s put in place, then minified where that is asked for.
+//! The style sheet: `@import`s are inlined, then the result is minified if required.
 //!
-//! The imports are resolved here and not by Lightning CSS: its bundler pulls in forty more crates,
-//! and the quick build does without it altogether.
+//! The imports are resolved here instead of by Lightning CSS: its bundler needs forty more crates,
+//! and the quick build does without Lightning CSS altogether.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 
 use crate::product::Kind;
 
-/// The style sheet with everything it imports; the small kind is as small as it gets.
+/// The style sheet with all its imports; minified for the small kind.
 pub(crate) fn bundle(entry: &Path, kind: Kind) -> anyhow::Result<String> {
     let joined = inline_imports(entry, &mut Vec::new())?;
     match kind {
@@ -22,7 +22,7 @@ pub(crate) fn bundle(entry: &Path, kind: Kind) -> anyhow::Result<String> {
     }
 }
 
-/// The text of a file with its imports in place. `open` are the files on the way to it.
+/// The text of a file with its imports inlined. `open` are the files that led to it.
 fn inline_imports(file: &Path, open: &mut Vec<PathBuf>) -> anyhow::Result<String> {
     let path = file.canonicalize().with_context(|| format!("no style sheet {}", file.display()))?;
     if open.contains(&path) {
@@ -52,7 +52,7 @@ fn inline_imports(file: &Path, open: &mut Vec<PathBuf>) -> anyhow::Result<String
     Ok(joined)
 }
 
-/// What stands before and after the next `@import` that is not inside a comment.
+/// The text before and after the next `@import` outside comments.
 fn next_import(text: &str) -> Option<(&str, &str)> {
     const WORD: &str = "@import";
     let mut from = 0;
@@ -68,18 +68,18 @@ fn next_import(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// An import: of what, and under which conditions.
+/// An import: its target and its conditions.
 #[derive(Debug, PartialEq, Eq)]
 struct Import<'a> {
     url: &'a str,
-    /// The layer's name; empty if it has none.
+    /// The layer's name; empty if it is anonymous.
     layer: Option<&'a str>,
     supports: Option<&'a str>,
     media: &'a str,
 }
 
 impl<'a> Import<'a> {
-    /// Reads what stands between `@import` and its semicolon.
+    /// Parses the text between `@import` and its semicolon.
     fn parse(rule: &'a str) -> Option<Self> {
         let rule = rule.trim();
         let (url, rest) = if let Some(rest) = rule.strip_prefix("url(") {
@@ -101,7 +101,7 @@ impl<'a> Import<'a> {
         Some(Self { url, layer, supports, media })
     }
 
-    /// Puts the conditions around what is imported.
+    /// Wraps the imported rules in the conditions.
     fn wrap(&self, mut rules: String) -> String {
         if !self.media.is_empty() {
             rules = format!("@media {} {{{rules}}}", self.media);
@@ -116,8 +116,8 @@ impl<'a> Import<'a> {
     }
 }
 
-/// What `word(…)` at the beginning holds, if it is there, and what follows; nothing if it does not
-/// end.
+/// Parses `word(…)` at the beginning: its content, if it is there, and the rest. `None` if it is
+/// not closed.
 fn in_parentheses<'a>(text: &'a str, word: &str) -> Option<(Option<&'a str>, &'a str)> {
     let Some(inside) = text.strip_prefix(word).and_then(|rest| rest.strip_prefix('(')) else {
         return Some((None, text));
@@ -138,7 +138,7 @@ fn in_parentheses<'a>(text: &'a str, word: &str) -> Option<(Option<&'a str>, &'a
 
 #[cfg(feature = "small")]
 mod minify {
-    //! By Lightning CSS.
+    //! Minifies with Lightning CSS.
 
     use std::fmt::Display;
     use std::path::Path;
@@ -149,8 +149,8 @@ mod minify {
     use lightningcss::stylesheet::{MinifyOptions, ParserOptions, StyleSheet};
     use lightningcss::targets::{Browsers, Targets};
 
-    /// The oldest browsers that get prefixes where they need them: those of spring 2024, which
-    /// know nesting and `light-dark()`, so that neither is rewritten.
+    /// The oldest supported browsers, which get prefixes where needed: those of spring 2024. They
+    /// support nesting and `light-dark()`, so that neither is rewritten.
     const BROWSERS: Browsers = Browsers {
         android: None,
         chrome: Some(123 << 16),
@@ -173,7 +173,7 @@ mod minify {
         Ok(sheet.to_css(options).map_err(describe)?.code)
     }
 
-    /// Says where it went wrong; Lightning CSS counts lines from 0.
+    /// Adds the position of the error; Lightning CSS counts lines from 0.
     fn describe(error: Error<impl Display>) -> anyhow::Error {
         match error.loc {
             Some(place) => {

@@ -1,4 +1,4 @@
-//! The Rust tool chain: adds what is missing, and says what to do where it cannot.
+//! The Rust toolchain: installs what is missing, or says what to do.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,12 +8,12 @@ use anyhow::{Context, bail};
 use crate::process;
 use crate::workspace::Workspace;
 
-/// The browser's target.
+/// The compilation target of the browser side.
 pub(crate) const WASM_TARGET: &str = "wasm32-unknown-unknown";
 
 /// Makes sure that crates can be compiled for the browser.
 pub(crate) fn ensure_wasm_target(workspace: &Workspace) -> anyhow::Result<()> {
-    // `rust-toolchain.toml` names the target, but rustup may be told not to install by itself.
+    // `rust-toolchain.toml` names the target, but rustup may be configured not to install it.
     let mut ask = process::command("rustc");
     ask.args(["--print", "target-libdir", "--target", WASM_TARGET]).current_dir(&workspace.root);
     let folder = process::capture(&mut ask)?;
@@ -24,7 +24,7 @@ pub(crate) fn ensure_wasm_target(workspace: &Workspace) -> anyhow::Result<()> {
         .with_context(|| format!("the target {WASM_TARGET} is missing"))
 }
 
-/// Makes sure that the formatter and the linter are there.
+/// Makes sure that the formatter and the linter are installed.
 pub(crate) fn ensure_components(workspace: &Workspace) -> anyhow::Result<()> {
     for (subcommand, component) in [("fmt", "rustfmt"), ("clippy", "clippy")] {
         if !process::succeeds(&mut workspace.cargo([subcommand, "--version"])) {

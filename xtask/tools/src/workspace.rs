@@ -1,4 +1,4 @@
-//! Where things are: the repository's root and cargo's target folder.
+//! Paths: the repository's root and cargo's target folder.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::process;
 
 /// The workspace that this program belongs to.
 pub(crate) struct Workspace {
-    /// The repository's root.
+    /// The root of the repository.
     pub(crate) root: PathBuf,
     /// Cargo's target folder, wherever the user's settings put it.
     pub(crate) target: PathBuf,
@@ -35,7 +35,7 @@ impl Workspace {
         cargo(&self.root, arguments)
     }
 
-    /// Everything `cargo metadata` knows about the whole dependency tree.
+    /// The output of `cargo metadata` for the whole dependency tree.
     pub(crate) fn dependencies(&self) -> anyhow::Result<Value> {
         metadata(&self.root, &["--all-features"])
     }

@@ -1,5 +1,5 @@
-//! `bench build`: what a newcomer and a developer wait for, from a fresh clone with a cargo home of
-//! its own. Half an hour on two cores, and only worth something if nothing else runs.
+//! `bench build`: build times for newcomers and developers, from a fresh clone with its own cargo
+//! home. Takes half an hour on two cores, and is only meaningful if nothing else runs.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -16,7 +16,7 @@ use crate::leptos::get;
 use crate::process::{self, Group};
 use crate::workspace::Workspace;
 
-/// A text of the start page, and what it is changed into.
+/// The source file of a page, a text in it, and its replacement.
 const PAGE: (&str, &str, &str) = (
     "app/src/pages/not_found.rs",
     "There is nothing at this address.",
@@ -42,7 +42,7 @@ pub(super) fn measure(workspace: &Workspace) -> anyhow::Result<Vec<Goal>> {
     note("server alone, without Copilot", None, clone.build_server(&["--no-default-features"])?);
     note("server alone, with Copilot", None, clone.build_server(&[])?);
 
-    // As a build server does it, from nothing.
+    // From scratch, as in CI.
     let clone = Clone::make(workspace)?;
     let steps: Vec<&str> = Step::ALL.iter().flat_map(|step| ["--only", step.name()]).collect();
     note("every check from a fresh clone", Some(1200.0), clone.test(&steps)?);
@@ -51,7 +51,7 @@ pub(super) fn measure(workspace: &Workspace) -> anyhow::Result<Vec<Goal>> {
     Ok(goals)
 }
 
-/// A clone with its own caches; gone on drop.
+/// A clone with its own caches; removed on drop.
 struct Clone {
     folder: PathBuf,
 }
@@ -59,14 +59,14 @@ struct Clone {
 impl Clone {
     fn make(workspace: &Workspace) -> anyhow::Result<Self> {
         let folder = env::temp_dir().join(format!("copilot-portal-bench-{}", this::id()));
-        // Of an earlier clone.
+        // Left by an earlier clone.
         let _ = fs::remove_dir_all(&folder);
         let clone = Self { folder };
         fs::create_dir_all(clone.cargo_home())?;
         let mut git = process::command("git");
         git.args(["clone", "--quiet"]).arg(&workspace.root).arg(clone.repository());
         process::run(&mut git)?;
-        // Where the crates come from is the user's choice.
+        // The user's choice of a registry applies here, too.
         if let Some(home) = env::home_dir() {
             let settings = home.join(".cargo/config.toml");
             if settings.exists() {
@@ -88,12 +88,12 @@ impl Clone {
         let mut command = process::command("cargo");
         command.args(arguments).current_dir(self.repository());
         command.env("CARGO_HOME", self.cargo_home()).env_remove("CARGO_TARGET_DIR");
-        // Set by the cargo that runs us: this one is another repository.
+        // Set by the cargo that runs this program: the clone is another repository.
         command.env_remove("CARGO").env_remove("RUSTUP_TOOLCHAIN");
         command
     }
 
-    /// The time until the server says that it serves; then it is stopped.
+    /// The time until the server announces that it serves; then it is stopped.
     fn serve(&self) -> anyhow::Result<Duration> {
         let mut command = self.cargo(&["xtask", "serve", "--", "--port", "0", "--test"]);
         let start = Instant::now();
@@ -110,7 +110,7 @@ impl Clone {
         Ok(time)
     }
 
-    /// Compiles the server as `serve` does, into a folder of its own.
+    /// Compiles the server as `serve` does, into a separate folder.
     fn build_server(&self, options: &[&str]) -> anyhow::Result<Duration> {
         let target = self.folder.join("target");
         let mut command = self.cargo(&["build", "--quiet", "-p", "server"]);
@@ -141,7 +141,7 @@ impl Clone {
 
 impl Drop for Clone {
     fn drop(&mut self) {
-        // Whoever cleans up temporary files will find it.
+        // If this fails, the system's clean-up of temporary files removes it.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -1,6 +1,6 @@
-//! Figures: percentiles, goals and how they are printed.
+//! Figures: percentiles, limits and their formatting.
 
-/// How a figure is printed.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::bench) enum Unit {
     Nanoseconds,
@@ -25,7 +25,7 @@ impl Unit {
         }
     }
 
-    /// A limit is a round number.
+    /// Limits are round numbers.
     fn print_limit(self, value: f64) -> String {
         match self {
             Self::Nanoseconds => format!("{value:.0} ns"),
@@ -39,13 +39,13 @@ impl Unit {
     }
 }
 
-/// A figure that is better if it is smaller, and perhaps has to stay below a limit.
+/// A figure that is better if smaller, with an optional limit.
 #[derive(Clone, Debug)]
 pub(in crate::bench) struct Goal {
     pub(in crate::bench) name: String,
     pub(in crate::bench) unit: Unit,
     limit: Option<f64>,
-    /// `None` where the system does not tell.
+    /// `None` where the system does not provide it.
     pub(in crate::bench) measured: Option<f64>,
 }
 
@@ -54,7 +54,7 @@ impl Goal {
         Self { name: name.into(), unit, limit: Some(limit), measured: None }
     }
 
-    /// A figure that nothing is promised of.
+    /// A figure without a limit.
     pub(in crate::bench) fn unlimited(name: impl Into<String>, unit: Unit) -> Self {
         Self { name: name.into(), unit, limit: None, measured: None }
     }
@@ -64,13 +64,13 @@ impl Goal {
         self
     }
 
-    /// The same, named after what it belongs to.
+    /// The same figure, prefixed with a title.
     pub(in crate::bench) fn of(mut self, title: &str) -> Self {
         self.name = format!("{title}: {}", self.name);
         self
     }
 
-    /// The limit in words; `-` if there is none.
+    /// The limit as text; `-` if there is none.
     pub(in crate::bench) fn limit(&self) -> String {
         self.limit.map_or("-".to_owned(), |limit| format!("< {}", self.unit.print_limit(limit)))
     }
@@ -84,15 +84,15 @@ impl Goal {
     }
 }
 
-/// What became of a scenario.
+/// The outcome of a scenario.
 #[derive(Debug)]
 pub(in crate::bench) struct Outcome {
     pub(in crate::bench) goals: Vec<Goal>,
-    /// Further figures and notes, in one line.
+    /// Further figures and notes, on one line.
     pub(in crate::bench) details: String,
 }
 
-/// A sample in order of size.
+/// Measurements in ascending order.
 #[derive(Debug)]
 pub(in crate::bench) struct Sample(Vec<f64>);
 
@@ -102,7 +102,8 @@ impl Sample {
         Self(values)
     }
 
-    /// The least value that so many of a hundred do not exceed; 0 if there are none.
+    /// The smallest value that `percent` per cent of the measurements do not exceed; 0 if there are
+    /// none.
     pub(in crate::bench) fn percentile(&self, percent: usize) -> f64 {
         let rank = (self.0.len() * percent).div_ceil(100);
         self.0.get(rank.saturating_sub(1)).copied().unwrap_or_default()
@@ -118,13 +119,13 @@ impl Sample {
     }
 }
 
-/// A count as a number to calculate with.
+/// Converts a count for calculations.
 #[expect(clippy::cast_precision_loss, reason = "no count here comes near 2^52")]
 pub(in crate::bench) fn number(count: usize) -> f64 {
     count as f64
 }
 
-/// Grouped by commas, without decimals.
+/// With thousands separators, without decimals.
 pub(in crate::bench) fn thousands(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();

@@ -1,5 +1,5 @@
-//! The last figures that were kept, to compare with: `xtask/figures.json`, which is committed, so that
-//! a change that costs shows in its own diff.
+//! The stored figures of earlier runs: `xtask/figures.json`. It is committed, so that a change that
+//! costs something shows in its own diff.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use crate::workspace::Workspace;
 
 const FILE: &str = "xtask/figures.json";
 
-/// Figures of earlier runs by their names.
+/// Figures of earlier runs, by name.
 pub(super) struct Kept(Map<String, Value>);
 
 impl Kept {
-    /// Those of the repository; none where there are none yet.
+    /// Reads the file in the repository; empty if it does not exist.
     pub(super) fn read(workspace: &Workspace) -> anyhow::Result<Self> {
         let path = path(workspace);
         match fs::read_to_string(&path) {
@@ -31,7 +31,7 @@ impl Kept {
         }
     }
 
-    /// Every figure with its limit and what it was when it was last kept.
+    /// Every figure with its limit and its stored value.
     pub(super) fn table(&self, goals: &[Goal]) -> String {
         let names = goals.iter().map(|goal| goal.name.chars().count());
         let width = names.max().unwrap_or_default().max("metric".len());
@@ -58,7 +58,7 @@ impl Kept {
         table
     }
 
-    /// Puts what was measured in place of what was kept. Other figures stay.
+    /// Replaces stored figures by new ones. Other figures stay.
     pub(super) fn keep(&mut self, workspace: &Workspace, goals: &[Goal]) -> anyhow::Result<()> {
         let mut git = process::command("git");
         git.args(["log", "-1", "--format=%h %cs"]).current_dir(&workspace.root);
@@ -82,7 +82,7 @@ fn path(workspace: &Workspace) -> PathBuf {
     workspace.root.join(FILE)
 }
 
-/// The difference in percent; none to what was nothing.
+/// The difference in percent; `None` if the old value is 0.
 fn change(now: f64, before: f64) -> Option<String> {
     (before.abs() > f64::EPSILON).then(|| format!("{:+.0} %", (now / before - 1.0) * 100.0))
 }

@@ -1,4 +1,4 @@
-//! `bench live-log`: what a push to a live log costs, whatever is in it and whoever reads.
+//! `bench live-log`: the cost of a push to a live log, whatever it contains and whoever reads it.
 
 use anyhow::Context;
 
@@ -6,10 +6,10 @@ use super::figures::{Goal, Unit};
 use crate::process;
 use crate::workspace::Workspace;
 
-/// The largest log of the example's first table, and its readers.
+/// The largest log of the example's first table, and its number of readers.
 const LARGEST: &str = "1000000";
 
-/// Runs the example and reads the dearest corner of its first table.
+/// Runs the example and reads the most expensive cell of its first table.
 pub(super) fn measure(workspace: &Workspace) -> anyhow::Result<Vec<Goal>> {
     let example = ["run", "--release", "-p", "store", "--example", "live_log"];
     let mut output = String::new();

@@ -6,8 +6,8 @@
 //!      └─ ages of deltas, latencies, answers      CPU time and memory ◄──┘ (from /proc)
 //! ```
 //!
-//! Every scenario has a server of its own, so that what one leaves behind burdens no other. Client
-//! and server share the machine: figures are only worth something if nothing else runs on it.
+//! Every scenario has its own server, so that no scenario affects another. Client and server share
+//! the machine: figures are only meaningful if nothing else runs on it.
 
 mod client;
 mod idle;
@@ -28,7 +28,7 @@ use super::figures::{Goal, Outcome};
 use server::Server;
 use streams::Streams;
 
-/// No scenario may take longer.
+/// Time limit of a scenario.
 const DEADLINE: Duration = Duration::from_mins(1);
 
 type Running<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Outcome>> + 'a>>;
@@ -36,7 +36,7 @@ type Running<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Outcome>> + 'a>>;
 struct Scenario {
     name: &'static str,
     title: &'static str,
-    /// What the server is told besides.
+    /// Additional arguments of the server.
     arguments: &'static [&'static str],
     run: fn(&Server) -> Running<'_>,
 }
@@ -86,15 +86,15 @@ const SCENARIOS: [Scenario; 7] = [
     },
 ];
 
-/// Whether any scenario's name begins so.
+/// Whether any scenario's name has this prefix.
 pub(super) fn has_scenario(prefix: &str) -> bool {
     SCENARIOS.iter().any(|scenario| scenario.name.starts_with(prefix))
 }
 
-/// Runs the scenarios whose names begin so and returns their figures. A missed limit is a result
-/// like any other; only what could not be measured is an error.
+/// Runs the scenarios whose names have this prefix and returns their figures. A missed limit is an
+/// ordinary result; only a failed measurement is an error.
 pub(super) fn run(binary: &Path, prefix: &str) -> anyhow::Result<Vec<Goal>> {
-    // One thread: the client takes one core at most and leaves the rest to the server.
+    // One thread: the client uses one core at most and leaves the rest to the server.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut goals = Vec::new();
     let mut broken = Vec::new();

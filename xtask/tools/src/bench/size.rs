@@ -1,4 +1,4 @@
-//! `bench size`: what a first visit downloads.
+//! `bench size`: the download size of a first visit.
 
 use std::path::Path;
 use std::{fs, io};
@@ -6,10 +6,10 @@ use std::{fs, io};
 use super::figures::{Goal, Unit};
 use crate::product::Product;
 
-/// What a first visit may download, in kilobytes.
+/// Limit for the download of a first visit, in kilobytes.
 const DOWNLOAD_BUDGET: f64 = 350.0;
 
-/// The sizes of one file: as it is, and as the two kinds of compression leave it.
+/// The sizes of one file: uncompressed, and with both kinds of compression.
 #[derive(Clone, Copy, Default)]
 struct Sizes {
     raw: u64,
@@ -20,7 +20,7 @@ struct Sizes {
 impl Sizes {
     fn of(file: &Path) -> io::Result<Self> {
         let raw = fs::metadata(file)?.len();
-        // A missing variant was not smaller: the browser gets the file as it is.
+        // A missing variant was not smaller: browsers get the uncompressed file.
         let variant = |extension: &str| {
             let path = format!("{}.{extension}", file.display());
             fs::metadata(path).map_or(raw, |data| data.len())

@@ -1,5 +1,5 @@
-//! A kept-alive HTTP/1.1 connection that does just what the scenarios need: a whole HTTP library
-//! would cost more time than the server that is being measured.
+//! A keep-alive HTTP/1.1 connection with just what the scenarios need: a complete HTTP library
+//! would cost more time than the measured server.
 
 use std::fmt::Write;
 use std::io;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::net::TcpStream;
 
-/// Where the server is, and how often it has answered. Cheap to clone.
+/// The server's address, and the number of its responses. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     address: SocketAddr,
@@ -21,7 +21,7 @@ impl Target {
         Self { address, responses: Arc::default() }
     }
 
-    /// How many answers all clients of this target got.
+    /// How many responses all clients of this target received.
     pub(super) fn responses(&self) -> u64 {
         self.responses.load(Ordering::Relaxed)
     }
@@ -32,7 +32,7 @@ pub(super) struct Client {
     target: Target,
     stream: TcpStream,
     request: String,
-    /// What was read; the first `filled` bytes of it.
+    /// Buffer for input; the first `filled` bytes are valid.
     input: Vec<u8>,
     filled: usize,
 }
@@ -45,12 +45,12 @@ impl Client {
         Ok(Self { target: target.clone(), stream, request: String::new(), input, filled: 0 })
     }
 
-    /// The body of what the server says to a GET of a path below `/api/`.
+    /// The body of the response to a GET of a path below `/api/`.
     pub(super) async fn get(&mut self, path: &str) -> io::Result<&str> {
         self.call("GET", path, "").await
     }
 
-    /// The body of what the server says to a POST to a path below `/api/`.
+    /// The body of the response to a POST to a path below `/api/`.
     pub(super) async fn post(&mut self, path: &str, body: &str) -> io::Result<&str> {
         self.call("POST", path, body).await
     }
@@ -66,7 +66,7 @@ impl Client {
         std::str::from_utf8(body).map_err(|_| broken("an answer is not UTF-8"))
     }
 
-    /// Sends a request without waiting for the answer.
+    /// Sends a request without waiting for the response.
     pub(super) async fn send(&mut self, method: &str, path: &str, body: &str) -> io::Result<()> {
         self.request.clear();
         let (request, host, length) = (&mut self.request, self.target.address, body.len());
@@ -116,7 +116,7 @@ impl Client {
     }
 }
 
-/// What has to be known of a response to find its end.
+/// The fields that determine where a response ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ResponseHead {
     status: u16,
@@ -125,9 +125,9 @@ struct ResponseHead {
 }
 
 impl ResponseHead {
-    /// `None` as long as the head is not complete.
+    /// `None` as long as the head is incomplete.
     fn parse(input: &[u8]) -> io::Result<Option<Self>> {
-        // The server's heads are ASCII; a body that is cut in the middle of a letter is not.
+        // The server's heads are ASCII; a body may be cut in the middle of a character.
         let ascii = input.utf8_chunks().next().map_or("", |chunk| chunk.valid());
         let Some(length) = ascii.find("\r\n\r\n") else { return Ok(None) };
         let mut lines = ascii[..length].split("\r\n");

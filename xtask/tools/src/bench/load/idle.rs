@@ -1,4 +1,5 @@
-//! Very many readers that wait for something that never comes, and a client that must not notice.
+//! Very many readers that wait for something that never happens, and a client that must not notice
+//! them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,17 +16,17 @@ use crate::bench::figures::{Goal, Outcome, Sample, Unit, number, thousands};
 
 const POLLS: usize = 10_000;
 const SESSIONS: usize = 10;
-/// File handles for everything else that this program and the server have open.
+/// File handles reserved for everything else in this program and the server.
 const OTHER_FILES: u64 = 500;
-/// The readers come one after the other in this time, as long as a poll is held: so their calls
-/// end one after the other, too.
+/// The readers arrive spread over the time for which a poll is held, so that their calls also end
+/// one after the other.
 const ARRIVAL: Duration = Duration::from_secs(5);
-/// Two rounds of every reader.
+/// Long enough for two polls of every reader.
 const WATCH: Duration = Duration::from_secs(10);
 const BETWEEN_TESTS: Duration = Duration::from_millis(5);
 
 pub(super) async fn run(server: &Server) -> anyhow::Result<Outcome> {
-    // The server does the same for itself, and inherits the same hard limit.
+    // The server does the same, and inherits the same hard limit.
     let files = rlimit::increase_nofile_limit(u64::MAX).unwrap_or_default();
     let allowed = usize::try_from(files.saturating_sub(OTHER_FILES)).unwrap_or(usize::MAX);
     let polls = if cfg!(unix) { POLLS.min(allowed) } else { POLLS };
@@ -46,7 +47,7 @@ pub(super) async fn run(server: &Server) -> anyhow::Result<Outcome> {
         readers.spawn(wait_for_ever(server.target.clone(), live, arrival, held.clone()));
     }
     sleep_until(begun + ARRIVAL).await;
-    // The last ones may still be on their way.
+    // The last ones may still be connecting.
     while held.load(Ordering::Relaxed) < polls * 99 / 100 {
         check(&mut readers)?;
         sleep(BETWEEN_TESTS).await;
@@ -82,7 +83,7 @@ pub(super) async fn run(server: &Server) -> anyhow::Result<Outcome> {
     Ok(Outcome { goals, details })
 }
 
-/// Fails if a reader has: none ends by itself.
+/// Fails if a reader has failed: none ends on its own.
 fn check(readers: &mut JoinSet<anyhow::Result<()>>) -> anyhow::Result<()> {
     match readers.try_join_next() {
         None => Ok(()),

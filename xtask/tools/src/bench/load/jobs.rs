@@ -1,4 +1,4 @@
-//! Many jobs of trivial tasks: what the engine itself costs.
+//! Many jobs of trivial tasks: the cost of the engine itself.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -12,13 +12,13 @@ use super::client::Client;
 use super::server::Server;
 use crate::bench::figures::{Goal, Outcome, Unit, number, thousands};
 
-/// Models that take no time, and entries from where the server runs.
+/// Models without delays, and entries from the folder in which the server runs.
 pub(super) const ARGUMENTS: &[&str] =
     &["--simulated-first-ms", "0", "--simulated-delta-ms", "0", "--test-folder", "."];
 
 const JOBS: usize = 50;
 const TASKS_EACH: usize = 20;
-/// A model that does not even reason.
+/// A model that does not even emit reasoning.
 const MODEL: &str = "simulated-quick";
 
 pub(super) async fn run(server: &Server) -> anyhow::Result<Outcome> {
@@ -83,7 +83,7 @@ async fn install_entry(client: &mut Client) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An entry where the server looks for it; gone on drop.
+/// An entry in the server's folder; removed on drop.
 struct EntryFile(PathBuf);
 
 impl EntryFile {
@@ -98,7 +98,7 @@ impl EntryFile {
 
 impl Drop for EntryFile {
     fn drop(&mut self) {
-        // Whoever cleans up the folder will find it.
+        // If this fails, the clean-up of the folder removes it.
         let _ = fs::remove_file(&self.0);
     }
 }
@@ -111,7 +111,7 @@ struct Done {
 }
 
 impl Done {
-    /// Counts what an answer tells, and returns the jobs that are closed.
+    /// Counts the news in an answer, and returns the jobs that are closed.
     fn note(&mut self, answer: &str) -> anyhow::Result<Vec<String>> {
         let reply: Value = serde_json::from_str(answer)?;
         let mut closed = Vec::new();

@@ -1,4 +1,4 @@
-//! The cheapest endpoint, as often as it will answer: what a request costs whatever it is for.
+//! The cheapest endpoint at its highest rate: the basic cost of a request.
 
 use tokio::task::JoinSet;
 use tokio::time::Instant;

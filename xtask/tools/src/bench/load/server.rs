@@ -1,4 +1,4 @@
-//! The server that is being measured: its start, its end, and what it uses.
+//! The measured server: its start, its end, and its resource usage.
 
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
@@ -13,15 +13,15 @@ use tokio::time::{Instant, sleep, timeout};
 use super::client::{Client, Target};
 use crate::process;
 
-/// How long an orderly end may take.
+/// Time limit of a clean shutdown.
 const STOP_DEADLINE: Duration = Duration::from_secs(6);
 /// The unit of CPU times in `/proc`, the same on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A running server; killed on drop if it has not stopped by then.
+/// A running server; killed on drop unless it was stopped.
 pub(super) struct Server {
     child: Child,
-    /// Kept open: a server that can't say what it has to say ends.
+    /// Kept open: a server that cannot write its start-up lines exits.
     output: BufReader<ChildStdout>,
     pub(super) target: Target,
 }
@@ -31,7 +31,7 @@ impl Server {
         let mut command = process::command(binary);
         command.args(["--test", "--port", "0"]).args(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
-        // Where no settings of the user's are.
+        // A folder without settings of the user.
         command.current_dir(env::temp_dir()).env_remove("RUST_LOG");
         for (name, _) in env::vars_os() {
             if name.to_string_lossy().starts_with("COPILOT_PORTAL_") {
@@ -42,7 +42,7 @@ impl Server {
             command.spawn().with_context(|| format!("cannot start {}", binary.display()))?;
         let output = child.stdout.take().context("the server has no output")?;
         let target = Target::new((Ipv4Addr::LOCALHOST, 0).into());
-        // From here on it is ended whatever happens.
+        // From here on it is killed on drop.
         let mut server = Self { child, output: BufReader::new(output), target };
         let mut line = String::new();
         server.output.read_line(&mut line)?;
@@ -52,7 +52,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Stops it as a client would. What does not end in time is killed, and that is an error.
+    /// Stops it as a client would. If it does not end in time, it is killed and an error returned.
     pub(super) async fn stop(&mut self) -> anyhow::Result<()> {
         let asked = async { Client::connect(&self.target).await?.post("stop", "").await.map(drop) };
         let asked = timeout(STOP_DEADLINE, asked).await;
@@ -66,22 +66,22 @@ impl Server {
         Ok(())
     }
 
-    /// CPU time so far in seconds, if the system tells.
+    /// CPU time so far in seconds, if the system provides it.
     pub(super) fn cpu_seconds(&self) -> Option<f64> {
         cpu_seconds(&self.read("stat")?)
     }
 
-    /// Memory in use in MB, if the system tells.
+    /// Memory in use in MB, if the system provides it.
     pub(super) fn memory(&self) -> Option<f64> {
         megabytes(&self.read("status")?, "VmRSS:")
     }
 
-    /// The most memory ever in use in MB, if the system tells.
+    /// Peak memory in MB, if the system provides it.
     pub(super) fn peak_memory(&self) -> Option<f64> {
         megabytes(&self.read("status")?, "VmHWM:")
     }
 
-    /// What it used since `cpu_before`, for people.
+    /// Its usage since `cpu_before`, as text.
     pub(super) fn usage(&self, cpu_before: Option<f64>) -> String {
         let cpu = self.cpu_seconds().zip(cpu_before);
         match (cpu, self.peak_memory()) {
@@ -106,7 +106,7 @@ impl Drop for Server {
     }
 }
 
-/// User and system time of `/proc/PID/stat`. The name in brackets may hold anything.
+/// User and system time from `/proc/PID/stat`. The name in brackets may contain anything.
 fn cpu_seconds(stat: &str) -> Option<f64> {
     let (_, fields) = stat.rsplit_once(')')?;
     let mut times = fields.split_whitespace().skip(11).map(|ticks| ticks.parse::<u32>().ok());
@@ -114,7 +114,7 @@ fn cpu_seconds(stat: &str) -> Option<f64> {
     Some(f64::from(ticks) / TICKS_PER_SECOND)
 }
 
-/// A line of `/proc/PID/status`, which counts in units of 1024 bytes.
+/// A line of `/proc/PID/status`, which uses units of 1024 bytes.
 fn megabytes(status: &str, name: &str) -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u32 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -1,4 +1,4 @@
-//! Many sessions that stream at once: how old is a delta when a reader sees it?
+//! Many sessions that stream concurrently: how old is a delta when a reader sees it?
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -9,10 +9,10 @@ use super::client::{Client, Target};
 use super::server::Server;
 use crate::bench::figures::{Goal, Outcome, Sample, Unit, number, thousands};
 
-/// A model whose multiplier is 0 and that every server in test mode has.
+/// A free model that every server in test mode has.
 const MODEL: &str = "gpt-5-mini";
 
-/// How many sessions stream how much to how many readers, and how well they should do.
+/// How many sessions stream how much to how many readers, and the limits.
 pub(super) struct Streams {
     sessions: usize,
     readers: usize,
@@ -42,7 +42,7 @@ impl Streams {
         ..Self::HUNDRED
     };
 
-    /// As many readers are answered as there are sessions in between the two above.
+    /// The number of readers lies between those of the two scenarios above.
     pub(super) const THREE_READERS: Self = Self { readers: 3, max_age: 100.0, ..Self::HUNDRED };
 
     pub(super) async fn run(&self, server: &Server) -> anyhow::Result<Outcome> {
@@ -87,13 +87,13 @@ impl Streams {
     }
 }
 
-/// The prompt that makes a simulated model stream its own clock.
+/// The prompt that makes a simulated model stream timestamps.
 pub(super) fn measuring_prompt(deltas: usize, milliseconds_apart: u32) -> String {
-    // Time enough for all sessions to start before the first delta comes.
+    // Enough time for all sessions to start before the first delta.
     format!("Stream {deltas} deltas with {milliseconds_apart} ms between deltas after 500 ms.")
 }
 
-/// Starts a session and returns the path of it.
+/// Starts a session and returns its path.
 pub(super) async fn start_session(client: &mut Client) -> anyhow::Result<String> {
     let answer = client.post(&format!("copilot/session/start/{MODEL}"), "").await?;
     let json: serde_json::Value = serde_json::from_str(answer)?;
@@ -127,7 +127,7 @@ async fn converse(target: Target, prompt: String, readers: usize) -> anyhow::Res
     Ok(seen)
 }
 
-/// A reader of a session; tokens need only differ within one.
+/// The live path of a reader; tokens only need to differ within a session.
 pub(super) fn live_path(session: &str, reader: usize) -> String {
     format!("{session}/live/00000000-0000-4000-8000-{reader:012x}")
 }
@@ -154,7 +154,7 @@ fn epoch_milliseconds() -> f64 {
 /// The deltas that a reader has seen.
 #[derive(Debug)]
 struct Seen {
-    /// How old each was, in milliseconds.
+    /// The age of each, in milliseconds.
     ages: Vec<f64>,
     first: f64,
     last: f64,
@@ -167,8 +167,8 @@ impl Default for Seen {
 }
 
 impl Seen {
-    /// Notes the deltas `<SEQ:EPOCH_MS>` of an answer that are new. The end of a message repeats
-    /// them all: those that were seen before do not count again.
+    /// Records the new deltas `<SEQ:EPOCH_MS>` of an answer. The end of a message repeats all of
+    /// them, and those seen before do not count again.
     fn note(&mut self, answer: &str, now: f64) -> anyhow::Result<()> {
         for part in answer.split('<').skip(1) {
             let delta = part.split_once('>').and_then(|(delta, _)| delta.split_once(':'));

@@ -1,8 +1,8 @@
-//! Clients that start sessions, use them and vanish: does the memory come back?
+//! Clients that start sessions, use them and vanish: is the memory freed?
 //!
 //! Half of them never read, half hang up in the middle of a poll. The server remembers the latter
-//! for ten minutes, in case they come back, and with them what their sessions said: the memory
-//! that is measured after the count-down still holds that.
+//! for ten minutes, in case they reconnect, and with them the responses of their sessions: the
+//! memory measured after the countdown still contains those.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use super::streams::{live_path, measuring_prompt, start_session};
 use crate::bench::figures::{Goal, Outcome, Unit};
 
 const SESSIONS: usize = 1_000;
-/// How many of them are there at a time. With all of them at once some 46 MB stayed, probably what
-/// the system's allocator keeps of the higher peak: more waves did not add to it.
+/// How many of them are active at a time. With all of them at once some 46 MB stayed, probably kept
+/// by the system's allocator after the higher peak: more waves did not add to it.
 const AT_A_TIME: usize = 100;
 const DELTAS: usize = 200;
 const MILLISECONDS_APART: u32 = 10;
-/// How long the sessions stream before they are stopped: until shortly before their end.
+/// How long the sessions stream before they are stopped: almost to their end.
 const USE: Duration = Duration::from_millis(2_300);
-/// The count-down of a server in test mode, and time to sweep up.
+/// The countdown of a server in test mode, plus time for its clean-up.
 const COUNT_DOWN: Duration = Duration::from_secs(7);
 
 pub(super) async fn run(server: &Server) -> anyhow::Result<Outcome> {
@@ -76,7 +76,7 @@ async fn use_and_vanish(target: Target, reads: bool) -> anyhow::Result<()> {
     drop(client);
     let mut client = Client::connect(&target).await?;
     client.send("POST", &format!("{path}/stop"), "").await?;
-    // The stop must have been read before the connection goes, or it may be lost with it.
+    // The stop request must be read before the connection closes, or it may be lost.
     sleep(Duration::from_millis(500)).await;
     Ok(())
 }
