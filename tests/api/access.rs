@@ -32,7 +32,7 @@ async fn scripts_show_the_key_as_a_bearer_token() {
     assert_eq!(app.get_with("/api/test", &[("authorization", BEARER)]).await.status, 200);
 }
 
-/// Logs in; the cookie, and the secret that goes with it.
+/// Logs in; returns the cookie and the secret of the login.
 async fn log_in(app: &TestApp, key: &str) -> (String, String) {
     let reply = app.get(&format!("/login?key={key}")).await;
     assert_eq!((reply.status.as_u16(), reply.header("location")), (303, "/login/done"));

@@ -129,7 +129,7 @@ async fn too_many_messages_are_told_when_to_come_again() {
     let reply = app.post_json("/message", &body).await;
     assert_eq!(reply.refusal(), (429, "TooManyMessages".into()));
     assert_eq!(reply.header("retry-after"), "20");
-    // What is refused for another reason does not count.
+    // Messages refused for another reason do not count.
     assert_eq!(app.post_json("/message", &json!({})).await.status, 400);
     tokio::time::advance(std::time::Duration::from_secs(20)).await;
     assert_eq!(app.post_json("/message", &body).await.status, 202);

@@ -9,7 +9,7 @@ use tests::{Options, TestApp};
 const CREATE: &str = r#"{"actions":[{"tool":"createFile","path":"new.md","content":"new\n"}],"commentary":"Add a page"}"#;
 const FINISH: &str = r#"{"finalSummary":"It is there.","done":true}"#;
 
-/// A server whose only workspace is a fresh folder.
+/// A server whose only project is a new folder.
 fn app() -> (TempDir, TestApp) {
     let folder = tempfile::tempdir().expect("temporary folder");
     let bridge = Some(BridgeSettings::new([WorkspaceFolder::new(folder.path())]));

@@ -59,7 +59,7 @@ async fn a_lost_connection_loses_and_repeats_nothing() {
         }
         let last_id = client.last_id.take();
         drop(client);
-        // Things happen while it is away.
+        // Events happen while it is disconnected.
         whole.next().await;
         tokio::time::sleep(std::time::Duration::from_millis(35)).await;
         client = app.events("?session=%2Fsrc%2Fone", last_id.as_deref()).await;
@@ -100,7 +100,7 @@ async fn a_page_goes_on_where_its_history_ended() {
     let query = format!("?session=%2Fsrc%2Fone&lastEventId={}", history["lastEventId"]);
     let events = app.events(&query, None).await.until("done").await;
     assert_eq!((&*events[0].name, told(&events)), ("inbound", "b".to_owned()));
-    // A browser that reconnects to the same address says what it has read since.
+    // A browser that reconnects to the same URL sends the last id it has read.
     let done = events.last().expect("done").id.to_string();
     let mut again = app.events(&query, Some(&done)).await;
     send(&app, "say c", "/src/one").await;
@@ -133,7 +133,7 @@ async fn a_client_that_does_not_read_holds_nobody_up() {
         send(&app, "Stream 9000 deltas with 0 ms between deltas after 0 ms.", "/src/one").await;
         assert_eq!(quick.until("done").await.len(), 9_002);
     }
-    // More was told than is kept.
+    // There were more events than are kept.
     let missed = slow.next().await.expect("an event");
     assert_eq!(missed.name, "missed");
     let mut before = missed.data["oldest"].as_u64().expect("a number") - 1;
@@ -151,7 +151,7 @@ async fn silence_is_filled_with_comments() {
     let mut client = app.events("?session=%2Fsrc%2Fone", None).await;
     client.next_block().await.expect("the beginning");
     assert_eq!(client.next_block().await.as_deref(), Some(": keep-alive"));
-    // What does not concern a client moves it on nevertheless.
+    // Events of other projects still advance a client's position.
     let mut other = app.events("", None).await;
     send(&app, "say b", "/src/two").await;
     let last = other.until("done").await.last().expect("done").id;

@@ -35,7 +35,7 @@ async fn other_sites_reach_none_of_it() {
         &[("sec-fetch-site", "same-site"), ("sec-fetch-mode", "no-cors")],
         &[("referer", "http://evil.example/")],
         &[("host", "evil.example")],
-        // Not even by a link, be it in our own page.
+        // Not even by a link on our own page.
         &[
             ("sec-fetch-site", "cross-site"),
             ("sec-fetch-mode", "navigate"),
@@ -62,7 +62,7 @@ async fn our_own_page_and_scripts_reach_all_of_it() {
             ("sec-fetch-site", "same-origin"),
             ("sec-fetch-mode", "cors"),
         ],
-        // As an EventSource of our page asks.
+        // The request of an EventSource on our page.
         &[
             ("sec-fetch-site", "same-origin"),
             ("sec-fetch-mode", "cors"),

@@ -1,5 +1,5 @@
-//! The same job on each engine: simulated models, an OpenAI-compatible provider, the real Copilot
-//! CLI. The provider and the CLI's models are scripted ones on loopback.
+//! The same job on each backend: simulated models, an OpenAI-compatible provider, the real Copilot
+//! CLI. The provider and the CLI's models are scripted, on loopback.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn scripted_models() -> Vec<ProviderModel> {
     MODELS.iter().map(model).collect()
 }
 
-/// Runs a job of the sample and asserts that it went as its tasks say.
+/// Runs a job of the sample and asserts that it went as its tasks define.
 async fn run_the_sample(app: &TestApp, sample: &str) {
     let folder = tempfile::tempdir().expect("temporary folder");
     app.install_text(sample).await;

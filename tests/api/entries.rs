@@ -20,7 +20,7 @@ fn entry() -> Value {
     })
 }
 
-/// A server whose test folder is `tests` in a folder of its own, with a file beside it.
+/// A server with a test folder `tests` in its own folder, and a file next to it.
 struct Setup {
     app: TestApp,
     root: TempDir,

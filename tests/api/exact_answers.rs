@@ -1,5 +1,5 @@
-//! What the domain refuses is answered by the error's name and nothing else: clients compare the
-//! whole object. Details stand in a header.
+//! Domain errors are answered with the error's name and nothing else: clients compare the whole
+//! object. Details are in a header.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
@@ -16,14 +16,14 @@ const TASK: &str = "/api/copilot/task/task-00000000-0000-4000-8000-000000000000"
 const JOB: &str = "/api/copilot/job/job-00000000-0000-4000-8000-000000000000";
 const BROKEN_MODEL: &str = "broken-one";
 
-/// The names that were met, each in an answer that was nothing else.
+/// The names that occurred, each in an answer that contained nothing else.
 #[derive(Default)]
 struct Met(BTreeSet<String>);
 
 impl Met {
     fn check(&mut self, reply: &Reply, error: ErrorName, call: &str) {
         assert_eq!(reply.status, 200, "{call}");
-        // As text: an object that is parsed could hide a field that comes twice.
+        // Compared as text: parsing could hide a duplicate field.
         assert_eq!(reply.text, format!(r#"{{"error":"{error}"}}"#), "{call}");
         assert_eq!(reply.json(), json!({ "error": error.to_string() }), "{call}");
         self.0.insert(error.to_string());

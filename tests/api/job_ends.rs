@@ -1,4 +1,4 @@
-//! How jobs end before they are over: canceled, crashed, or with the server.
+//! How jobs end prematurely: canceled, crashed, or with the server.
 
 use std::num::NonZeroU16;
 
@@ -13,8 +13,8 @@ fn closed() -> Value {
     json!({"result": "Closed"})
 }
 
-/// Tasks that are stopped at once end in any order: here in that of their works, one failure of
-/// `first` aside.
+/// Tasks that are stopped together end in any order: sorted here by work, except for one failure of
+/// `first`.
 fn sorted(minutes: &str, first: &str) -> String {
     let mut words: Vec<&str> = minutes.split(' ').collect();
     for run in words.chunk_by_mut(|one, next| {
@@ -26,14 +26,14 @@ fn sorted(minutes: &str, first: &str) -> String {
     words.join(" ")
 }
 
-/// How a job stands, without the time of the question.
+/// The status of a job, without the time of the request.
 async fn lasting_status(job: &TestJob<'_>) -> Value {
     let mut status = job.status().await;
     status["serverTime"].take();
     status
 }
 
-/// Reads what is left, and asserts that the job was canceled and has nothing running.
+/// Reads the rest, and asserts that the job was canceled and has nothing running.
 async fn minutes_of_canceled(app: &TestApp, job: &TestJob<'_>) -> String {
     assert!(app.open_sessions().await.is_empty(), "a session is open");
     let status = lasting_status(job).await;
@@ -88,7 +88,7 @@ async fn a_job_stops_while_a_session_is_being_opened() {
     app.assert_ends().await;
 }
 
-/// Stops jobs after more and more steps of the scheduler: before, in and between their works.
+/// Stops jobs after an increasing number of scheduler steps: before, in and between their works.
 #[tokio::test(start_paused = true)]
 async fn a_stop_at_any_moment_gives_one_ending() {
     let work = seq([task("ok"), par([task("ok"), task("no")]), task("ok")]);
@@ -152,7 +152,7 @@ async fn a_crash_counts_wherever_a_failure_would_not() {
         let app = TestApp::with_job(work).await;
         let seen = app.start_job("job").await.read_to_the_end("t").await;
         assert_in_order(&seen);
-        // Two that crash at once may be stopped before they have, or not.
+        // Of two that crash together, one may be stopped before it crashes.
         let minutes = minutes(&seen).replace("error error", "error");
         assert_eq!(sorted(&minutes, ""), expected);
         app.assert_ends().await;

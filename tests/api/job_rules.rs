@@ -1,10 +1,10 @@
-//! What runs when in a job: every kind of work, each position, branch and loop path.
+//! The order of works in a job: every kind of work, each position, branch and loop path.
 
 use serde_json::{Value, json};
 use tests::TestApp;
 use tests::job::{alt, assert_in_order, minutes, par, repeat, seq, task};
 
-/// Runs a job to its end, and returns what happened.
+/// Runs a job to its end, and returns its log in short form.
 async fn run(work: Value) -> String {
     let app = TestApp::with_job(work).await;
     let job = app.start_job("job").await;
@@ -103,7 +103,7 @@ rules! {
             => "+2 -2 +1 -1 +2 -2 +1 !1 +0 -0 +2 -2 +1 !1 +0 !0 succeeded";
 }
 
-/// A task that has ended, without its times.
+/// An ended task, without its times.
 fn untimed(task: &Value) -> Value {
     let mut task = task.clone();
     let fields = task.as_object_mut().expect("an object");

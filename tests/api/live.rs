@@ -76,7 +76,7 @@ async fn readers_do_not_disturb_each_other() {
     let first = session.read_until_idle("one").await;
     let mut waiting = pin!(session.poll("one"));
     assert!(is_pending(&mut waiting).await);
-    // Others read meanwhile, with a token and without.
+    // Others read at the same time, with and without a token.
     assert_eq!(session.read_until_idle("other").await, first);
     assert_eq!(session.poll_one().await, first[0]);
     assert!(is_pending(&mut waiting).await);
@@ -159,7 +159,7 @@ async fn nothing_for_five_seconds_is_a_timeout() {
     assert_eq!(session.poll_one().await, json!({"error": "HttpRequestTimeout"}));
     assert_eq!(begun.elapsed(), Duration::from_secs(5));
 
-    // Nothing was lost by it, and the next call waits its own five seconds.
+    // Nothing was lost, and the next call waits its own five seconds.
     session.query("wait 4900 ms, then say hello").await;
     let mut seen = session.responses("reader").await;
     seen.extend(session.read_until_idle("reader").await);
@@ -214,7 +214,7 @@ async fn a_call_that_hung_up_takes_nothing_with_it() {
     let mut call = Box::pin(session.poll("reader"));
     assert!(is_pending(&mut call.as_mut()).await);
     session.query(SLOW).await;
-    // The answer is ready, but nobody fetches it.
+    // The answer is ready, but nobody takes it.
     drop(call);
     sleep(Duration::from_millis(250)).await;
     let seen = session.read_until_idle("reader").await;
@@ -303,7 +303,7 @@ async fn without_a_token_the_deltas_add_up_too() {
     let mut seen: Vec<Value> = Vec::new();
     while count(&seen, "onIdle") == 0 {
         seen.push(session.poll_one().await);
-        // A slow one: two deltas happen to each call.
+        // A slow reader: there are two deltas per call.
         sleep(Duration::from_millis(200)).await;
     }
     assert_grammar(&seen);

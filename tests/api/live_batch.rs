@@ -32,14 +32,14 @@ async fn poll(app: &TestApp, token: &str, ids: &[&str]) -> Value {
     items.collect()
 }
 
-/// Two sessions that are idle, and of which a reader `t` has read everything.
+/// Two idle sessions, fully read by the reader `t`.
 async fn two_sessions(app: &TestApp) -> [TestSession<'_>; 2] {
     let sessions = [app.start().await, app.start().await];
     for session in &sessions {
         session.query("do nothing").await;
         session.read_until_idle("t").await;
     }
-    // Nobody is rationed any more.
+    // The pacing of answers is over.
     sleep(Duration::from_secs(1)).await;
     sessions
 }
@@ -182,7 +182,7 @@ async fn an_answer_brings_all_that_have_something() {
     let app = TestApp::new();
     let sessions = two_sessions(&app).await;
     let ids = sessions.each_ref().map(|session| session.id.as_str());
-    // The first one was answered just now; that does not keep it out of an answer to the other.
+    // The first one was answered just now, but is still part of an answer caused by the other.
     sessions[0].query("do nothing").await;
     sessions[0].read_until_idle("t").await;
     sessions[0].query("do nothing").await;
@@ -212,7 +212,7 @@ async fn ends_and_what_is_not_there_stand_beside_responses() {
     for (id, error) in unknown.iter().zip(["SessionNotFound", "TaskNotFound", "JobNotFound"]) {
         assert_eq!(items[id], json!({"error": error}));
     }
-    // Told once.
+    // Reported only once.
     let items = poll(&app, "t", &[&ended.id, &open.id]).await;
     assert_eq!(items, json!({ended.id: {"error": "SessionNotFound"}}));
     app.finish().await;
@@ -273,7 +273,7 @@ async fn a_call_that_is_dropped_loses_nothing() {
     }
     sleep(Duration::from_millis(1)).await;
     for _ in 0..3 {
-        // With an answer that nobody reads.
+        // With an answer that is not read.
         let body = Body::from(ids.join("\n"));
         let response = app.send("POST", "/api/copilot/live/t", &[], body).await;
         assert_eq!(response.status(), 200);
@@ -300,7 +300,7 @@ async fn a_call_waits_for_the_answer_before_it_to_be_written() {
     let unread = app.send("POST", "/api/copilot/live/t", &[], body()).await;
     let mut next = pin!(poll(&app, "t", &ids));
     assert!(is_pending(&mut next).await);
-    // Lost: what was in it comes with the call that waits.
+    // Its content was lost, and comes with the pending call.
     drop(unread);
     let items = next.await;
     assert!(ids.iter().any(|id| last(&items[*id])["callback"] == "onIdle"), "{items}");

@@ -64,7 +64,7 @@ async fn a_pending_call_learns_of_the_end_at_once() {
         }
     });
     assert!(is_pending(&mut call).await && is_pending(&mut implicit).await);
-    // Answers to one reader are a few milliseconds apart; that time is over.
+    // Answers to one reader are a few milliseconds apart; wait until that is over.
     sleep(Duration::from_millis(10)).await;
     let begun = Instant::now();
     session.stop().await;
@@ -119,7 +119,7 @@ async fn new_readers_may_join_until_the_count_down_is_over() {
         assert_eq!(session.poll("too-late").await, not_found());
         assert_eq!(session.poll("in-time").await, not_found());
 
-        // Whoever joined before is served after.
+        // Readers that joined before the end are served after it.
         assert_eq!(session.poll("early").await, closed());
         for response in &history[1..] {
             assert_eq!(session.poll_one().await, *response);

@@ -16,7 +16,7 @@ async fn any_short_text_is_a_token() {
     for token in ["a", "with%20space", "%C3%BC", "live", "a%2Fb", "-._~!$&'()*+,;=:@", &longest] {
         assert!(!session.responses(token).await.is_empty(), "{token}");
     }
-    // The same token, spelt otherwise: it has read everything.
+    // The same token in another spelling: it has read everything.
     for token in ["%61", "%77ith%20space", "%c3%bc"] {
         assert_eq!(session.poll(token).await, json!({"error": "HttpRequestTimeout"}), "{token}");
     }
@@ -49,10 +49,10 @@ async fn readers_over_the_cap_are_refused_and_the_others_served() {
     assert_eq!(session.poll("three").await, json!({"error": "TooManyReaders"}));
     session.query("say more").await;
     session.read_until_idle("one").await;
-    // Each session counts its own.
+    // Each session has its own limit.
     let other = app.start_with(&["say hello"]).await;
     other.read_until_idle("three").await;
-    // A reader that is forgotten makes room.
+    // A forgotten reader makes room.
     sleep(Duration::from_mins(11)).await;
     session.read_until_idles("three", 2).await;
     app.finish().await;

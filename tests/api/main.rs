@@ -1,4 +1,4 @@
-//! API tests, one module a topic; all through the router of a whole server.
+//! API tests, one module per topic; all through the router of a whole server.
 
 mod access;
 mod bridge;

@@ -1,4 +1,4 @@
-//! Tools that ask before they act, and what models took.
+//! Tools that ask before they act, and the usage of models.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use tests::job::{entry_of, task};
 use tests::transcript::{assert_grammar, texts};
 use tests::{MODEL, TestApp, TestSession, unknown_session};
 
-/// A prompt that has a file made.
+/// A prompt that creates a file.
 fn create(path: &str) -> String {
     let arguments = json!({ "path": path, "content": "hello\n" });
     format!("use the createFile tool with the arguments {arguments}")
@@ -19,7 +19,7 @@ fn outcome(seen: &[Value]) -> &Value {
     end.expect("the tool has ended")
 }
 
-/// Asks for a file, and answers the question.
+/// Has the model create a file, and answers the permission request.
 async fn ask(session: &TestSession<'_>, path: &str, decision: &str) -> (Value, Vec<Value>) {
     session.query(&create(path)).await;
     let token = format!("reader-of-{path}");
@@ -47,7 +47,7 @@ async fn nothing_changes_before_somebody_approves() {
     );
     assert!(!folder.path().join("a.txt").exists());
 
-    // Whoever comes later is asked, too; the first answer counts.
+    // A later reader is asked, too; the first answer counts.
     let (_, again) = session.read_until_asked("two").await;
     assert_eq!(again, question);
     assert_eq!(session.decide(&question, "approve").await, json!({}));
@@ -169,7 +169,8 @@ async fn mistakes_are_told_with_what_is_accepted() {
     app.finish().await;
 }
 
-/// Starts a job of one prompt in a folder, with permissions of its own or not; the path of its reader.
+/// Starts a job of one prompt in a folder, with or without its own permissions; returns the path of
+/// its reader.
 async fn start_writing(
     app: &TestApp,
     prompt: &str,

@@ -1,4 +1,4 @@
-//! Models, and the life of sessions: start, list, stop, and who is told that there is none.
+//! Models, and the life cycle of sessions: start, list, stop, and calls about unknown ones.
 
 use axum::body::Body;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use tokio::time::{Duration, Instant};
 
 const START: &str = "/api/copilot/session/start";
 
-/// Ids that name no session: never given, of another kind, spelt otherwise, not ids at all.
+/// Ids that name no session: never assigned, of another kind, in another spelling, not ids at all.
 const NO_SESSIONS: [&str; 6] = [
     "session-00000000-0000-4000-8000-000000000000",
     "task-00000000-0000-4000-8000-000000000000",
@@ -91,7 +91,7 @@ async fn a_start_is_refused_in_the_stated_order() {
         (MODEL, "~/x", "WorkingDirectoryNotAbsolutePath"),
         (MODEL, missing, "WorkingDirectoryNotExists"),
         (MODEL, file, "WorkingDirectoryNotExists"),
-        // Only now does it count that there is no place.
+        // The missing room is only reported if everything else is fine.
         (MODEL, "", "TooManySessions"),
     ] {
         let reply = app.post(&format!("{START}/{model}"), directory.to_owned()).await;
@@ -141,7 +141,7 @@ async fn open_sessions_are_listed() {
         let path = format!("/api/copilot/session/{busy}/query");
         assert_eq!(app.post(&path, "wait 60 seconds").await.json(), json!({}));
     }
-    // Until the first prompt has been taken.
+    // Until the first prompt has been taken up.
     tokio::time::sleep(Duration::from_millis(1)).await;
 
     let mut expected = vec![

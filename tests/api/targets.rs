@@ -1,4 +1,4 @@
-//! Odd request targets. Each once ended another server's process.
+//! Odd request targets. Each of them once crashed another server.
 
 use tests::TestApp;
 

@@ -1,4 +1,4 @@
-//! Tasks: every row of their API, in a session that a script opened.
+//! Tasks: every case of their API, in a session that a script opened.
 
 use serde_json::{Value, json};
 use tests::{TestApp, TestSession, transcript, unknown_session};
@@ -66,7 +66,7 @@ async fn start(app: &TestApp, name: &str, session: &TestSession<'_>, input: &str
     id.to_owned()
 }
 
-/// Reads with a token until the task is said to be closed.
+/// Reads with a token until the task is reported as closed.
 async fn read_to_the_end(app: &TestApp, task: &str, token: &str) -> Vec<Value> {
     let mut seen = Vec::new();
     loop {
@@ -292,7 +292,7 @@ async fn live_works_as_it_does_for_sessions() {
     let session = app.start().await;
     let task = start(&app, "fails%20%2F%20now", &session, "").await;
     let all = read_to_the_end(&app, &task, "one").await;
-    // Another token sees everything, and so does the reader without one, bit by bit.
+    // Another token sees everything, and so does the reader without one, one response at a time.
     assert_eq!(read_to_the_end(&app, &task, "two").await, all);
     for expected in &all {
         assert_eq!(app.get(&path(&task, "live")).await.json(), *expected);
@@ -321,7 +321,7 @@ async fn without_an_entry_there_is_no_list_and_no_start() {
     for path in ["/api/copilot/task".to_owned(), format!("/api/copilot/task/{start}")] {
         assert_eq!(app.get(&path).await.json(), missing, "{path}");
     }
-    // Whether there is a run of some id has nothing to do with the entry.
+    // Whether a run exists does not depend on the entry.
     let not_found = json!({ "error": "TaskNotFound" });
     for action in ["stop", "live", "live/t"] {
         for id in [UNKNOWN, "nonsense", &session.id] {

@@ -121,7 +121,7 @@ async fn prompts_that_come_during_a_turn_are_answered_in_order() {
 async fn prompts_over_the_cap_are_refused_and_the_others_answered() {
     let app = TestApp::with(Options { max_queries: 2, ..Options::default() });
     let session = app.start_with(&["wait 1 second, then say 1"]).await;
-    // The first one runs, so it does not count any more.
+    // The first prompt is running, so it no longer counts.
     session.responses("reader").await;
     session.query("say 2").await;
     session.query("say 3").await;

@@ -1,4 +1,4 @@
-//! Faults that must not take the server, its data or its logs with them.
+//! Faults that must not take down the server, its data or its logs.
 #![cfg(unix)]
 
 use std::fs::{self, Permissions};
@@ -20,7 +20,7 @@ fn signal(server: &Running, name: &str) {
     assert!(status.expect("kill").success());
 }
 
-/// A kept-alive request on an open connection; whether it was answered.
+/// Sends a request on an open keep-alive connection; returns whether it was answered.
 fn is_answered(stream: &mut TcpStream) -> bool {
     let request = "GET /api/test HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let mut status = [0; 12];
@@ -28,12 +28,12 @@ fn is_answered(stream: &mut TcpStream) -> bool {
         .write_all(request.as_bytes())
         .and_then(|()| stream.read_exact(&mut status))
         .is_ok_and(|()| &status == b"HTTP/1.1 200");
-    // The rest of the answer, so that the next one begins at its beginning.
+    // Reads the rest of the response, so that the next one starts cleanly.
     let mut rest = [0; 4096];
     answered && stream.read(&mut rest).is_ok()
 }
 
-/// A call that is refused and logged, in a line of about 2 kB.
+/// A call that is refused and logged, with a line of about 2 kB.
 fn fill_log(server: &Running) {
     let path = format!("/{}", "x".repeat(2000));
     assert_eq!(server.call("GET", &path, "Origin: http://evil.example\r\n", "").0, 403);
@@ -52,7 +52,8 @@ fn sighup_is_ignored_under_nohup() {
     let server = Program::new(&[]).after("trap '' HUP").start();
     signal(&server, "-HUP");
     assert!(server.is_alive());
-    // Signals arrive in the order of their numbers: had the first ended it, this one is too late.
+    // Signals are delivered in the order of their numbers: if the first one had ended it, this one
+    // would be too late.
     signal(&server, "-TERM");
     let mut server = server;
     assert_eq!(server.child.wait().expect("it ends").code(), Some(0));
@@ -64,7 +65,7 @@ fn a_limit_of_file_sizes_does_not_end_the_server() {
     let log = program.log_to_file();
     let mut server = program.start();
     let size = || fs::metadata(&log).expect("the log").len();
-    // Until the log has met the limit, of 8 blocks of 512 or 1024 bytes.
+    // Until the log has reached the limit, of 8 blocks of 512 or 1024 bytes.
     server.wait_for("a full log", |server| {
         fill_log(server);
         [4096, 8192].contains(&size())
@@ -89,14 +90,14 @@ fn a_log_that_nobody_reads_does_not_stop_the_server() {
     thread::spawn(move || {
         let mut lines = log.lines().map_while(Result::ok);
         let told = |line: &String| line.contains("log lines were lost") && line.contains("lines=");
-        // Nobody listens any more if the test has failed.
+        // Fails if the test has already failed.
         let _ = found.send(lines.find(told));
     });
     let told = finds.recv_timeout(PATIENCE).expect("the log goes on when it is read");
     assert!(told.is_some(), "it ended without a word");
 }
 
-/// How often the log says that connections can't be taken.
+/// How often the log reports that connections cannot be accepted.
 fn refusals_in(log: &Path) -> usize {
     let text = fs::read_to_string(log).expect("the log");
     text.lines().filter(|line| line.contains("can't take further connections")).count()
@@ -104,7 +105,7 @@ fn refusals_in(log: &Path) -> usize {
 
 #[test]
 fn who_finds_no_place_is_let_go_and_the_log_says_so_once() {
-    // A quarter of the files is kept for the rest of the server, far more than it has open.
+    // A quarter of the file handles is reserved for the rest of the server, far more than it needs.
     let mut program = Program::new(&[]).after("ulimit -n 256");
     let log = program.log_to_file();
     let mut server = program.start();
@@ -138,7 +139,7 @@ fn at_the_limit_of_files_those_who_are_connected_are_served_and_others_later() {
     };
     let mut first = server.send("");
     assert!(is_answered(&mut first));
-    // Fewer than it has open already.
+    // Fewer than are already open.
     let before = limit_files(Some(4));
     let mut second = server.send("");
     let deadline = Instant::now() + PATIENCE;
@@ -152,7 +153,7 @@ fn at_the_limit_of_files_those_who_are_connected_are_served_and_others_later() {
     server.wait_for("room for others", |server| server.is_alive());
 }
 
-/// Everything in a folder, and the folder.
+/// Everything in a folder, and the folder itself.
 fn all_in(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("entry").path());
     let inner = entries.flat_map(|path| if path.is_dir() { all_in(&path) } else { vec![path] });
@@ -163,7 +164,7 @@ fn all_in(folder: &Path) -> Vec<PathBuf> {
 fn what_is_remembered_is_its_owners_alone_and_is_tightened_if_found_wider() {
     let program = Program::new(&[]).after("umask 000");
     let data = program.data();
-    // What an earlier version has left.
+    // Left by an earlier version.
     fs::create_dir(data.join("bridge")).expect("a folder");
     fs::write(data.join("extensions.json"), "{}").expect("a file");
     fs::write(data.join("bridge/old.json"), "{}").expect("a file");

@@ -1,5 +1,6 @@
-//! Attacks: what agents, pages, neighbours and faults must not achieve, one named test for each. Those
-//! where the process matters attack the real program, those where rights matter as another user.
+//! Attacks: what agents, pages, neighbours and faults must not achieve, one named test for each.
+//! Where the process matters they attack the real program, and where rights matter, as another
+//! user.
 
 mod agent;
 mod faults;

@@ -1,4 +1,4 @@
-//! What processes that agents start, and other users of the machine, must not achieve.
+//! What processes started by agents, and other users of the machine, must not achieve.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use tests::program::{NOBODY, PATIENCE, Program, Running, is_root};
 
 const MAY_ALL: [&str; 3] = ["--allow-commands", "--permissions", "approve-all"];
-/// Another user than `nobody`, who need not be known to the system.
+/// A user other than `nobody`, who need not exist on the system.
 const SOMEBODY: u32 = 65533;
 
-/// Waits for a file whose first line is complete.
+/// Waits for a file with a complete first line.
 fn line_of(file: &Path) -> String {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -41,7 +41,7 @@ fn assert_goes(process: &str) {
     }
 }
 
-/// A command that sends a request to the server and prints the answer.
+/// A command that sends a request to the server and prints the response.
 fn request(server: &Running, method: &str, path: &str, head: &str, body: &str) -> String {
     let (port, length) = (server.port, body.len());
     format!(
@@ -125,7 +125,7 @@ fn supervised_extensions_are_talked_to_as_before() {
         let (_, list) = server.call("GET", &format!("{session}/extensions"), "", "");
         list.contains("\"running\"")
     });
-    // The call goes to it by its input, which the supervisor passes on.
+    // The call arrives on its standard input, which the supervisor forwards.
     server.use_tool(&session, "greet_someone", &json!({}));
     let end = server.read_until(&session, "commands", "onEndToolExecution");
     assert_eq!(end["result"]["content"], "from the twin", "{end}");
@@ -158,7 +158,7 @@ fn commands_see_no_secrets_and_cannot_read_them_from_the_server() {
     let command = format!("cat /proc/{pid}/environ || echo REFUSED; cat /proc/$PPID/environ");
     let seen = server.run_command(&session, &command);
     assert!(seen.contains("REFUSED") && !seen.contains("hidden-"), "{seen}");
-    // A process that nobody may look into can still do its work.
+    // A process that cannot be inspected can still do its work.
     server.use_tool(&session, "createFile", &json!({ "path": "a/b.txt", "content": "x" }));
     server.read_until(&session, "commands", "onEndToolExecution");
     let made = fs::read_to_string(server.program.work().join("a/b.txt"));
@@ -171,7 +171,7 @@ fn who_kills_its_supervisor_is_killed() {
     let session = server.start_session();
     let command = "setsid sh -c 'echo $$ > left; sleep 1000' & echo $$ > leader; \
         while [ ! -s left ]; do sleep 0.01; done; kill -9 $PPID; sleep 1000";
-    // The shell may come to say that its `sleep` was killed.
+    // The shell may report that its `sleep` was killed.
     let output = server.run_command(&session, command);
     assert!(output.starts_with("[ended by signal 9]\n"), "{output}");
     for name in ["left", "leader"] {
@@ -199,7 +199,7 @@ fn an_approved_command_cannot_approve_anything() {
     server.use_tool(&session, "runCommand", &json!({ "command": command }));
     let question = server.read_until(&session, "person", "onPermissionRequest");
     let request = question["requestId"].as_str().expect("an id").to_owned();
-    // A person can answer, or nothing of this would be worth anything.
+    // A person can answer; otherwise none of this would prove anything.
     let reply = server.post(&format!("{session}/permission/{request}"), "approve");
     assert_eq!(reply, json!({}));
     server.wait_for("all attempts", |_| work.join("orphan").exists());
@@ -224,11 +224,11 @@ fn an_agent_that_hangs_up_before_it_is_looked_at_approves_nothing() {
     server.post(&format!("{session}/permission/{request}"), "approve");
     let end = server.read_until(&session, "person", "onEndToolExecution");
     assert!(end["result"]["content"].as_str().is_some_and(|text| text.contains("over")), "{end}");
-    // Connections are taken in order: when this one is answered, the others have been looked at.
+    // Connections are accepted in order: when this one is answered, the others have been judged.
     assert_eq!(permissions(&server), "ask");
 }
 
-/// What a request that another user makes is answered.
+/// The response to a request by another user.
 fn as_user(user: u32, command: &str) -> String {
     let output = Command::new("/bin/sh").arg("-c").arg(command).uid(user).gid(user).output();
     String::from_utf8(output.expect("a shell").stdout).expect("text")
@@ -247,7 +247,8 @@ fn another_local_user_is_refused_unless_there_is_a_key() {
     assert_eq!(permissions(&server), Value::Null, "no session was started");
     let answer = as_user(NOBODY, &request(&server, "GET", "/api/test", "", ""));
     assert!(answer.starts_with("HTTP/1.1 200"), "its own user: {answer}");
-    // One who hangs up at once is not taken for root, as whose the kernel has such sockets.
+    // A client that hangs up at once is not taken for root, to whom the kernel assigns such
+    // sockets.
     for _ in 0..20 {
         as_user(SOMEBODY, &start.replace("cat <&3", "exec 3>&-"));
     }

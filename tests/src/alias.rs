@@ -1,9 +1,9 @@
-//! One more provider: a simulated model under ids of the test's choice.
+//! An additional provider: a simulated model under ids of the test's choice.
 //!
 //! Unlike the simulated models it can change its mind: of a prompt such as `say one | say two` it
 //! carries out the first part the first time, the second the next time, and then always the last.
-//! Under an id that begins with `slow-` it needs a while to start, and under one that begins with
-//! `broken-` it does not start.
+//! With an id that begins with `slow-` it takes a while to start, and with one that begins with
+//! `broken-` it fails to start.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

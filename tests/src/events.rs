@@ -1,4 +1,4 @@
-//! Server-sent events, as a client reads them.
+//! Server-sent events as read by a client.
 
 use std::time::Duration;
 
@@ -10,30 +10,30 @@ use tokio::time::timeout;
 
 use crate::TestApp;
 
-/// A test that hangs fails.
+/// Makes a test that hangs fail.
 const SAFETY: Duration = Duration::from_mins(5);
 
-/// A connection that reads events. Dropped, the client has hung up.
+/// A connection that reads events. Dropping it hangs up.
 pub struct EventStream {
     body: Body,
     unread: String,
-    /// What a browser would send as `Last-Event-ID` if it had to connect again.
+    /// What a browser would send as `Last-Event-ID` if it reconnected.
     pub last_id: Option<String>,
 }
 
-/// An event.
+/// An event as the client received it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SentEvent {
-    /// Its number.
+    /// The number in the field `id`.
     pub id: u64,
-    /// What happened.
+    /// The event's type, from the field `event`.
     pub name: String,
-    /// To what.
+    /// The event's payload, parsed from JSON.
     pub data: Value,
 }
 
 impl TestApp {
-    /// Connects to `/events`, with what follows the path and perhaps the last id that was read.
+    /// Connects to `/events` with a query and, optionally, the last id that was read.
     pub async fn events(&self, query: &str, last_id: Option<&str>) -> EventStream {
         let headers: Vec<_> = last_id.map(|id| ("last-event-id", id)).into_iter().collect();
         self.events_with(query, &headers).await
@@ -73,7 +73,7 @@ impl EventStream {
         }
     }
 
-    /// The next lines up to an empty one: an event or something else.
+    /// The next lines up to an empty one: an event, or something else.
     pub async fn next_block(&mut self) -> Option<String> {
         loop {
             if let Some((block, rest)) = self.unread.split_once("\n\n") {
@@ -87,7 +87,7 @@ impl EventStream {
         }
     }
 
-    /// Events up to and with the first of a name.
+    /// Events up to and including the first with a name.
     pub async fn until(&mut self, name: &str) -> Vec<SentEvent> {
         let mut events = Vec::new();
         loop {
@@ -101,7 +101,7 @@ impl EventStream {
     }
 }
 
-/// What fragments say together.
+/// The concatenated text of fragments.
 pub fn told(events: &[SentEvent]) -> String {
     let fragments = events.iter().filter(|event| event.name == "fragment");
     fragments.map(|event| event.data["fragment"].as_str().expect("text")).collect()

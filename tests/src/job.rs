@@ -10,10 +10,10 @@ use crate::{MODEL, Options, Reply, TestApp};
 
 /// A model that changes its mind: `say one | say two`.
 pub const FICKLE_MODEL: &str = "fickle";
-/// A model that needs a while to start.
+/// A model that takes a while to start.
 pub const SLOW_MODEL: &str = "slow-starter";
 
-/// A server with the models of these tasks.
+/// Options for a server with the models of these tasks.
 pub fn options() -> Options {
     Options { further_models: &[FICKLE_MODEL, SLOW_MODEL], ..Options::default() }
 }
@@ -22,8 +22,9 @@ pub fn options() -> Options {
 ///
 /// - `ok` succeeds, `no` fails, `crash` crashes;
 /// - `ok N` and `no N` do so after N seconds;
-/// - words such as `ok,no,ok` do one after the other each time they are run, then the last again;
-/// - `asks` needs the user's input, `starts slowly` ten seconds before anything happens.
+/// - a list such as `ok,no,ok` does one after the other, each time it is run, then repeats the
+///   last;
+/// - `asks` needs the user's input, `starts slowly` takes ten seconds before anything happens.
 pub fn task(name: &str) -> Value {
     wire::entry::testing::json::task(name)
 }
@@ -61,7 +62,7 @@ fn collect_tasks(work: &Value, tasks: &mut Map<String, Value>) {
     }
 }
 
-/// Succeeds exactly if the tool is called.
+/// A task that succeeds exactly if the tool is called.
 fn task_named(name: &str) -> Value {
     let (prompt, category) = match name {
         "asks" => ("use the job_boolean_true tool with $user-input".to_owned(), "driving"),
@@ -115,7 +116,7 @@ impl TestApp {
         TestJob { app: self, id }
     }
 
-    /// What `copilot/job/running` lists.
+    /// The running jobs, as listed by `copilot/job/running`.
     pub async fn listed_jobs(&self) -> Vec<Value> {
         let mut reply = self.get("/api/copilot/job/running").await.json();
         match reply["jobs"].take() {
@@ -124,17 +125,17 @@ impl TestApp {
         }
     }
 
-    /// Begins the server's end as Ctrl-C does.
+    /// Begins the shutdown, as Ctrl-C does.
     pub fn begin_shutdown(&self) {
         self.lifecycle.begin_shutdown();
     }
 }
 
-/// A job that was started.
+/// A running or ended job.
 #[derive(Clone)]
 pub struct TestJob<'a> {
     app: &'a TestApp,
-    /// Its id.
+    /// The id that the server assigned.
     pub id: String,
 }
 
@@ -144,12 +145,12 @@ impl TestJob<'_> {
         format!("/api/copilot/job/{}/{action}", self.id)
     }
 
-    /// Ends it.
+    /// Stops the job; returns the reply.
     pub async fn stop(&self) -> Value {
         self.app.get(&self.path("stop")).await.json()
     }
 
-    /// How it stands.
+    /// The reply of the status endpoint.
     pub async fn status(&self) -> Value {
         self.app.get(&self.path("status")).await.json()
     }
@@ -160,7 +161,7 @@ impl TestJob<'_> {
         Reply::read(self.app.send("GET", &path, &[], Body::empty()).await).await.json()
     }
 
-    /// The responses of live calls until there are some.
+    /// Makes live calls until there are responses.
     pub async fn responses(&self, token: &str) -> Vec<Value> {
         loop {
             let mut reply = self.poll(token).await;
@@ -171,7 +172,7 @@ impl TestJob<'_> {
         }
     }
 
-    /// Reads until something has happened, named as in [`minutes`].
+    /// Reads until something has happened, in the notation of [`minutes`].
     pub async fn read_until(&self, token: &str, what: &str) -> Vec<Value> {
         let mut seen = Vec::new();
         while !minutes(&seen).split(' ').any(|word| word == what) {
@@ -180,7 +181,7 @@ impl TestJob<'_> {
         seen
     }
 
-    /// Reads until the job is said to be closed.
+    /// Reads until the job is reported as closed.
     pub async fn read_to_the_end(&self, token: &str) -> Vec<Value> {
         let mut seen = Vec::new();
         loop {
@@ -197,7 +198,7 @@ impl TestJob<'_> {
     }
 }
 
-/// What happened in a job, in short: `+0` work 0 started, `-0` it succeeded, `!0` it failed.
+/// The log of a job in short: `+0` work 0 started, `-0` it succeeded, `!0` it failed.
 pub fn minutes(responses: &[Value]) -> String {
     let words = responses.iter().map(|response| match response["callback"].as_str() {
         Some("workStarted") => format!("+{}", response["workId"]),
@@ -210,7 +211,7 @@ pub fn minutes(responses: &[Value]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Asserts what holds of every job that has ended: works start and stop in turn, and the one ending
+/// Asserts what holds for every ended job: works alternately start and stop, and the one ending
 /// comes last.
 pub fn assert_in_order(responses: &[Value]) {
     let all = minutes(responses);

@@ -1,6 +1,6 @@
 //! The harness of the API tests: a whole server behind its router, without a socket.
 //!
-//! Sessions are driven through [`TestSession`], and what they say is checked by [`transcript`]; jobs
+//! Tests drive sessions through [`TestSession`] and check their responses with [`transcript`]; jobs
 //! and their entries are in [`job`].
 
 mod alias;
@@ -39,10 +39,10 @@ use wire::entry::Entry;
 use alias::Alias;
 pub use session::{MODEL, TestSession, is_pending, unknown_session};
 
-/// What the tests call the server.
+/// The host name that tests use.
 pub const HOST: &str = "localhost:8888";
 
-/// A server under test. When it is dropped, nothing of it may still be running: a test that leaves
+/// A server under test. When it is dropped, nothing may still be running: a test that leaves
 /// sessions open ends with [`TestApp::finish`].
 pub struct TestApp {
     portal: Portal,
@@ -52,7 +52,7 @@ pub struct TestApp {
     bridge: Arc<Bridge>,
     entries: Arc<EntryStore>,
     lifecycle: Lifecycle,
-    /// What runs in a server without any session.
+    /// Number of futures in a server without sessions.
     idle: usize,
 }
 
@@ -61,33 +61,33 @@ pub struct TestApp {
 pub struct Options {
     /// The address it pretends to listen on.
     pub bound_to: &'static str,
-    /// Its further names.
+    /// Host names besides the default ones.
     pub allowed_hosts: Vec<String>,
-    /// The key that callers must show.
+    /// The key that callers must present.
     pub access_key: Option<&'static str>,
-    /// Further keys, with names and roles.
+    /// Additional keys, with names and roles.
     pub further_keys: Vec<AccessKey>,
-    /// The largest body in bytes.
+    /// Limit of a request body, in bytes.
     pub max_body_bytes: u64,
-    /// How many sessions may be open.
+    /// Limit of open sessions.
     pub max_sessions: usize,
-    /// How many prompts may wait in a session.
+    /// Limit of queued prompts in a session.
     pub max_queries: usize,
-    /// Which extensions are started.
+    /// Where extensions are found, and which may run.
     pub extensions: ExtensionSettings,
     /// The limits of jobs.
     pub jobs: JobSettings,
     /// The times and limits of live calls.
     pub live: LiveSettings,
-    /// Whether the simulated models answer to the ids of test mode.
+    /// Whether the model ids of test mode exist.
     pub test_models: bool,
-    /// Ids under which one more provider offers a simulated model.
+    /// Ids under which an additional provider offers a simulated model.
     pub further_models: &'static [&'static str],
-    /// Where it was started.
+    /// The folder in which it was started.
     pub repo_root: &'static str,
-    /// The settings of the bridge, if it has other workspaces than the repository.
+    /// The settings of the bridge, if it has other projects than the repository.
     pub bridge: Option<BridgeSettings>,
-    /// From where entries may be installed by request.
+    /// The folder from which entries may be installed by request.
     pub test_folder: Option<PathBuf>,
 }
 
@@ -114,7 +114,7 @@ impl Default for Options {
 }
 
 impl TestApp {
-    /// An ordinary server.
+    /// A server with the default options.
     pub fn new() -> Self {
         Self::with(Options::default())
     }
@@ -124,7 +124,7 @@ impl TestApp {
         Self::with_backends(options, Vec::new())
     }
 
-    /// A server with `options` and further providers.
+    /// A server with `options` and additional providers.
     pub fn with_backends(options: Options, further: Vec<Arc<dyn AgentBackend>>) -> Self {
         let lifecycle = Lifecycle::new();
         let bound_to = options.bound_to.parse().expect("an address");
@@ -185,13 +185,13 @@ impl TestApp {
         self.install_text(&entry.to_string()).await;
     }
 
-    /// The same, for a text whose order matters.
+    /// The same with a JSON text, for tests in which the order matters.
     pub async fn install_text(&self, entry: &str) {
         let entry = Entry::parse(entry).unwrap_or_else(|problems| panic!("{problems}"));
         self.entries.install(entry, &self.sessions).await.expect("known models, no session");
     }
 
-    /// Stops all sessions and the server, and asserts that nothing is left of them.
+    /// Stops all sessions and the server, and asserts that nothing is left running.
     pub async fn finish(&self) {
         self.stop_runs().await;
         self.jobs.stop_all().await;
@@ -200,12 +200,12 @@ impl TestApp {
         self.assert_ends().await;
     }
 
-    /// Takes rights away from jobs, as a change of the settings file does.
+    /// Narrows the rights of jobs, as a change of the settings file does.
     pub fn narrow_jobs(&self, permissions: wire::PermissionMode) {
         self.jobs.narrow(permissions);
     }
 
-    /// Stops what the bridge runs.
+    /// Stops all runs of the bridge.
     pub async fn stop_runs(&self) {
         self.bridge.stop_all().await;
     }
@@ -216,12 +216,12 @@ impl TestApp {
         assert_eq!(self.lifecycle.shutdown(Duration::from_secs(4)).await, 0, "work is left");
     }
 
-    /// How many sessions are remembered for their readers, open or ended.
+    /// How many sessions are kept for their readers, open or ended.
     pub fn remembered_sessions(&self) -> usize {
         self.sessions.live().len()
     }
 
-    /// True once something told the server to stop.
+    /// True once the shutdown has begun.
     pub fn is_stopping(&self) -> bool {
         self.lifecycle.is_ending()
     }
@@ -231,7 +231,7 @@ impl TestApp {
         self.call("GET", path, &[], Body::empty()).await
     }
 
-    /// `GET path` with further headers.
+    /// `GET path` with additional headers.
     pub async fn get_with(&self, path: &str, headers: &[(&str, &str)]) -> Reply {
         self.call("GET", path, headers, Body::empty()).await
     }
@@ -246,7 +246,7 @@ impl TestApp {
         self.call("POST", path, &[], body.into()).await
     }
 
-    /// Any request. A `host` among `headers` replaces the ordinary one; an empty one removes it.
+    /// Any request. A `host` among `headers` replaces the default; an empty one removes it.
     pub async fn call(
         &self,
         method: &str,
@@ -257,7 +257,7 @@ impl TestApp {
         Reply::read(self.send(method, path, headers, body).await).await
     }
 
-    /// Any request, whose answer is not read yet.
+    /// Any request; returns the response before its body is read.
     pub async fn send(
         &self,
         method: &str,
@@ -291,13 +291,13 @@ impl Drop for TestApp {
     }
 }
 
-/// An answer, read to its end.
+/// A response with its whole body.
 #[derive(Debug)]
 pub struct Reply {
-    /// The status.
+    /// The HTTP status code.
     pub status: StatusCode,
     head: Response<()>,
-    /// The body as text.
+    /// The whole body as text.
     pub text: String,
 }
 
@@ -320,7 +320,7 @@ impl Reply {
         self.head.headers().get(name).map_or("", |value| value.to_str().expect("text"))
     }
 
-    /// Status and the `error` field: what a refusal is.
+    /// The status and the `error` field of a refusal.
     pub fn refusal(&self) -> (u16, String) {
         let error = self.json()["error"].as_str().unwrap_or_default().to_owned();
         (self.status.as_u16(), error)

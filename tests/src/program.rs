@@ -1,6 +1,7 @@
-//! The real program as a process, for attacks that need one: other users, kills, signals, modes.
+//! The real program as a process, for attacks that need one: other users, kills, signals, file
+//! modes.
 //!
-//! It is copied into a folder that everybody can read, so that it can be started as another user.
+//! It is copied to a world-readable folder, so that it can be started as another user.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -13,21 +14,21 @@ use std::{env, fs};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Only waited for in full by a test that fails.
+/// Reached only by a failing test.
 pub const PATIENCE: Duration = Duration::from_secs(30);
-/// The user `nobody` of every Linux: root passes everything, so rights are tested as somebody else.
+/// The user `nobody` of every Linux: root may do anything, so rights are tested as someone else.
 #[cfg(unix)]
 pub const NOBODY: u32 = 65534;
 
-/// Where a program works: folders of its own, and how it is started.
+/// A program with its own folders, before it is started.
 pub struct Program {
     folder: TempDir,
     command: Command,
 }
 
 impl Program {
-    /// The program in test mode on a free port, in an empty folder, with a home and a data folder of
-    /// its own.
+    /// The program in test mode on a free port, in an empty folder, with its own home and data
+    /// folder.
     pub fn new(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("temporary folder");
         open_to_all(folder.path());
@@ -57,29 +58,29 @@ impl Program {
         self.folder.path().join("work")
     }
 
-    /// Its home folder.
+    /// Its home folder, empty at first.
     pub fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
 
-    /// Its data folder.
+    /// Its data folder, empty at first.
     pub fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
 
-    /// One variable more.
+    /// Sets an environment variable.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// The command, for what else a test wants to change.
+    /// The command, for further changes.
     pub fn command(&mut self) -> &mut Command {
         &mut self.command
     }
 
-    /// Has it log into a file of its home folder, which is returned. To be called after
+    /// Makes it log to a file in its home folder, whose path is returned. Call it after
     /// [`Self::after`].
     pub fn log_to_file(&mut self) -> PathBuf {
         let log = self.home().join("log");
@@ -87,7 +88,7 @@ impl Program {
         log
     }
 
-    /// Run by `nobody`, to whom its folders then belong; needs root, so `None` without.
+    /// Runs it as `nobody`, who then owns its folders. Needs root; `None` otherwise.
     #[cfg(unix)]
     #[must_use]
     pub fn as_nobody(mut self) -> Option<Self> {
@@ -101,8 +102,8 @@ impl Program {
         Some(self)
     }
 
-    /// The program as somebody without special rights: as `nobody` if the test is run by root, else as
-    /// the test's user.
+    /// The program run by a user without special rights: `nobody` if the test is run by root, else
+    /// the test's own user.
     #[cfg(unix)]
     #[must_use]
     pub fn unprivileged(arguments: &[&str]) -> Self {
@@ -110,7 +111,7 @@ impl Program {
         if is_root() { program.as_nobody().expect("root can become anybody") } else { program }
     }
 
-    /// Started by a shell that runs `setup` before, such as `ulimit -n 50`. To be called before the
+    /// Starts it from a shell that first runs `setup`, such as `ulimit -n 50`. Call it before the
     /// user is changed.
     #[cfg(unix)]
     #[must_use]
@@ -133,7 +134,7 @@ impl Program {
         let mut output = BufReader::new(child.stdout.take().expect("piped"));
         let mut base = String::new();
         output.read_line(&mut base).expect("a start-up line");
-        // Both: it does not start if nobody takes them.
+        // Reads both: the program does not start if nobody takes them.
         output.read_line(&mut String::new()).expect("a start-up line");
         let port = base.trim().strip_prefix("http://localhost:").expect("it serves");
         let port = port.parse().expect("a port");
@@ -148,7 +149,7 @@ pub fn is_root() -> bool {
     tempfile::tempdir().and_then(|own| fs::metadata(own.path())).is_ok_and(|own| own.uid() == 0)
 }
 
-/// The program beside this test; cargo builds it together with the tests of `server`.
+/// The program next to this test; cargo builds it together with the tests of `server`.
 fn built() -> PathBuf {
     let test = env::current_exe().expect("this test has a place");
     let target = test.ancestors().nth(2).expect("a test lies in target/PROFILE/deps");
@@ -169,16 +170,16 @@ fn open_to_all(folder: &Path) {
 
 /// A running program, killed when this is dropped.
 pub struct Running {
-    /// Where it works.
+    /// Its folders and settings.
     pub program: Program,
-    /// The process.
+    /// The process, for signals and waiting.
     pub child: Child,
-    /// Where it listens.
+    /// The port it listens on.
     pub port: u16,
 }
 
 impl Running {
-    /// A new connection.
+    /// Opens a new connection.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("connects");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time-out");
@@ -192,7 +193,7 @@ impl Running {
         stream
     }
 
-    /// A request with further head lines; the status and the body of its answer.
+    /// A request with additional header lines; returns the status and the body of the response.
     pub fn call(&self, method: &str, path: &str, head: &str, body: &str) -> (u16, String) {
         let length = body.len();
         let request = format!(
@@ -206,13 +207,13 @@ impl Running {
         (status.expect("a status line"), body.to_owned())
     }
 
-    /// A POST as a script sends it; the JSON of its answer.
+    /// A POST as a script sends it; returns the JSON response.
     pub fn post(&self, path: &str, body: &str) -> Value {
         let (status, answer) = self.call("POST", path, "", body);
         serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{path}: {status} {answer}"))
     }
 
-    /// Starts a session in the folder that the program was started in; its path in the API.
+    /// Starts a session in the program's folder; returns its path in the API.
     pub fn start_session(&self) -> String {
         let folder = self.program.work().display().to_string();
         let reply = self.post("/api/copilot/session/start/gpt-5-mini", &folder);
@@ -227,7 +228,7 @@ impl Running {
         assert_eq!(reply, serde_json::json!({}), "{prompt}");
     }
 
-    /// Reads a session until there is a response of a kind; `reader` goes on where it was.
+    /// Reads a session until there is a response of a kind; `reader` continues where it was.
     pub fn read_until(&self, session: &str, reader: &str, callback: &str) -> Value {
         let deadline = Instant::now() + PATIENCE;
         loop {
@@ -242,14 +243,14 @@ impl Running {
         }
     }
 
-    /// What a command of an agent wrote, in a session that need not ask.
+    /// The output of an agent's command, in a session that need not ask.
     pub fn run_command(&self, session: &str, command: &str) -> String {
         self.use_tool(session, "runCommand", &serde_json::json!({ "command": command }));
         let end = self.read_until(session, "commands", "onEndToolExecution");
         end["result"]["content"].as_str().unwrap_or_else(|| panic!("{end}")).to_owned()
     }
 
-    /// Whether it still answers.
+    /// Whether it still responds.
     pub fn is_alive(&self) -> bool {
         self.call("GET", "/api/test", "", "").0 == 200
     }
@@ -266,7 +267,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

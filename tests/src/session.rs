@@ -14,14 +14,15 @@ use crate::{Reply, TestApp, transcript};
 /// A free model that reasons, then answers.
 pub const MODEL: &str = "gpt-5-mini";
 
-/// A path of an id that was never given to a session.
+/// A path with an id that no session has.
 pub fn unknown_session(action: &str) -> String {
     format!("/api/copilot/session/session-00000000-0000-4000-8000-000000000000/{action}")
 }
 
-/// True if a call has no answer yet, whatever else is done without waiting for the clock.
+/// True if a call is not answered yet, after everything that can happen without waiting for the
+/// clock.
 ///
-/// Costs a millisecond of virtual time: that passes only when nothing else can happen.
+/// Costs a millisecond of virtual time, which passes only when nothing else can happen.
 pub async fn is_pending<F: Future + ?Sized>(call: &mut Pin<&mut F>) -> bool {
     timeout(Duration::from_millis(1), call).await.is_err()
 }
@@ -51,7 +52,7 @@ impl TestApp {
         session
     }
 
-    /// What `copilot/session` lists.
+    /// The open sessions, as listed by `copilot/session`.
     pub async fn open_sessions(&self) -> Vec<Value> {
         let mut reply = self.get("/api/copilot/session").await.json();
         match reply["sessions"].take() {
@@ -61,11 +62,11 @@ impl TestApp {
     }
 }
 
-/// An open session.
+/// A session on the server under test.
 #[derive(Clone)]
 pub struct TestSession<'a> {
     app: &'a TestApp,
-    /// Its id.
+    /// The id that the server assigned.
     pub id: String,
 }
 
@@ -75,17 +76,17 @@ impl TestSession<'_> {
         format!("/api/copilot/session/{}/{action}", self.id)
     }
 
-    /// Sends a prompt that must be taken.
+    /// Sends a prompt that must be accepted.
     pub async fn query(&self, prompt: &str) {
         assert_eq!(self.try_query(prompt).await, json!({}), "{prompt}");
     }
 
-    /// Sends a prompt.
+    /// Sends a prompt; returns the reply.
     pub async fn try_query(&self, prompt: &str) -> Value {
         self.app.post(&self.path("query"), prompt.to_owned()).await.json()
     }
 
-    /// Reads until a tool asks; what was read, and the question.
+    /// Reads until a tool asks for permission; returns what was read, and the request.
     pub async fn read_until_asked(&self, token: &str) -> (Vec<Value>, Value) {
         let mut seen = Vec::new();
         loop {
@@ -98,18 +99,18 @@ impl TestSession<'_> {
         }
     }
 
-    /// Answers a question.
+    /// Answers a permission request.
     pub async fn decide(&self, question: &Value, decision: &str) -> Value {
         let id = question["requestId"].as_str().expect("an id");
         self.app.post(&self.path(&format!("permission/{id}")), decision.to_owned()).await.json()
     }
 
-    /// Ends its turn.
+    /// Aborts the running turn.
     pub async fn abort(&self) -> Value {
         self.app.get(&self.path("abort")).await.json()
     }
 
-    /// Ends it.
+    /// Stops the session; returns the reply.
     pub async fn stop(&self) -> Value {
         self.app.get(&self.path("stop")).await.json()
     }
@@ -119,7 +120,7 @@ impl TestSession<'_> {
         Reply::read(self.send_poll(token).await).await.json()
     }
 
-    /// A live call with a token, whose answer is not read yet.
+    /// A live call with a token; returns the response before its body is read.
     pub async fn send_poll(&self, token: &str) -> Response<Body> {
         let path = self.path(&format!("live/{token}"));
         self.app.send("GET", &path, &[], Body::empty()).await
@@ -130,7 +131,7 @@ impl TestSession<'_> {
         self.app.get(&self.path("live")).await.json()
     }
 
-    /// The responses of a live call with a token, of which there must be some.
+    /// The responses of a live call with a token; there must be some.
     pub async fn responses(&self, token: &str) -> Vec<Value> {
         let mut reply = self.poll(token).await;
         match reply["responses"].take() {
@@ -139,12 +140,12 @@ impl TestSession<'_> {
         }
     }
 
-    /// Reads until one more prompt has been dealt with.
+    /// Reads until one more turn is over.
     pub async fn read_until_idle(&self, token: &str) -> Vec<Value> {
         self.read_until_idles(token, 1).await
     }
 
-    /// Reads until so many more prompts have been dealt with, which must be all that were sent.
+    /// Reads until so many more turns are over, which must be all that were requested.
     pub async fn read_until_idles(&self, token: &str, times: usize) -> Vec<Value> {
         let mut seen = Vec::new();
         while transcript::count(&seen, "onIdle") < times {
@@ -154,7 +155,7 @@ impl TestSession<'_> {
         seen
     }
 
-    /// Reads until the session is said to be closed.
+    /// Reads until the session is reported as closed.
     pub async fn read_to_the_end(&self, token: &str) -> Vec<Value> {
         let mut seen = Vec::new();
         loop {

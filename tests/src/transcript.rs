@@ -1,10 +1,10 @@
-//! What a session said, and the grammar it must keep.
+//! The responses of a session, and the grammar they must follow.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
-/// The callbacks' names, and `sessionError` for errors.
+/// The names of the callbacks, and `sessionError` for errors.
 pub fn names(responses: &[Value]) -> Vec<String> {
     responses.iter().map(name).collect()
 }
@@ -17,25 +17,25 @@ fn name(response: &Value) -> String {
     }
 }
 
-/// How often a callback came.
+/// How often a callback occurs.
 pub fn count(responses: &[Value], callback: &str) -> usize {
     responses.iter().filter(|response| response["callback"] == callback).count()
 }
 
-/// The names, each run of the same one said once: how a turn went, however it was cut.
+/// The names without repetitions: the course of a turn, however it was split.
 pub fn outline(responses: &[Value]) -> Vec<String> {
     let mut names = names(responses);
     names.dedup();
     names
 }
 
-/// A field of every response that has it as text.
+/// A text field of every response that has it.
 pub fn texts<'a>(responses: &'a [Value], callback: &str, field: &str) -> Vec<&'a str> {
     let found = responses.iter().filter(|response| response["callback"] == callback);
     found.filter_map(|response| response[field].as_str()).collect()
 }
 
-/// What was said in complete messages.
+/// The content of complete messages.
 pub fn messages(responses: &[Value]) -> Vec<&str> {
     texts(responses, "onEndMessage", "completeContent")
 }
@@ -45,7 +45,7 @@ pub fn errors(responses: &[Value]) -> Vec<&str> {
     responses.iter().filter_map(|response| response["sessionError"].as_str()).collect()
 }
 
-/// The kinds of blocks: what their callbacks are called, and the field that names them.
+/// The kinds of blocks: the names of their callbacks, and the field with their id.
 const BLOCKS: [(&str, &str); 4] = [
     ("Reasoning", "reasoningId"),
     ("Message", "messageId"),
@@ -53,8 +53,8 @@ const BLOCKS: [(&str, &str); 4] = [
     ("Agent", "turnId"),
 ];
 
-/// Asserts that every block opens before its deltas and closes once, that the deltas put together
-/// are the complete content (or there are none: the reader came late), and that none stays open.
+/// Asserts that every block opens before its deltas and closes once, that the deltas add up to the
+/// complete content (or there are none, for a late reader), and that none stays open.
 pub fn assert_grammar(responses: &[Value]) {
     let mut open: HashMap<(&str, &str), String> = HashMap::new();
     let mut closed: Vec<(&str, &str)> = Vec::new();

@@ -1,4 +1,4 @@
-//! Code that an agent wrote, and wants to have run.
+//! Code that an agent wrote, and tries to have executed.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tests::{Options, TestApp, TestSession};
 
-/// A server, and a repository with one extension that makes a file where it runs.
+/// A server, and a repository with one extension that creates a file when it runs.
 fn project(allow_everywhere: bool) -> (TestApp, TempDir) {
     let folder = tempfile::tempdir().expect("a folder");
     fs::create_dir(folder.path().join(".git")).expect("a repository");
@@ -24,7 +24,7 @@ fn project(allow_everywhere: bool) -> (TestApp, TempDir) {
     (TestApp::with(Options { extensions, ..Options::default() }), folder)
 }
 
-/// An extension with a line of its own.
+/// Writes an extension that contains a line.
 fn write(root: &Path, name: &str, line: &str) {
     let folder = root.join(".github/extensions").join(name);
     fs::create_dir_all(&folder).expect("a folder");
@@ -41,7 +41,7 @@ async fn use_tool(session: &TestSession<'_>, tool: &str) -> Vec<Value> {
     session.read_until_idle("reader").await
 }
 
-/// The state of an extension and why.
+/// The state of an extension, and the reason.
 async fn state(app: &TestApp, session: &TestSession<'_>, name: &str) -> (String, String) {
     let list = app.get(&session.path("extensions")).await.json();
     let all = list["extensions"].as_array().expect("a list").iter();
@@ -62,7 +62,7 @@ async fn an_extension_that_changed_or_is_new_does_not_run_until_it_is_allowed_ag
         assert_eq!(state(&app, &session, "good").await.0, "running");
         fs::remove_file(folder.path().join("ran-good")).expect("it ran");
 
-        // By whatever means: a file beside the one that is started counts as well.
+        // Any change counts: here a file next to the entry point.
         fs::write(folder.path().join(".github/extensions/good/lib.mjs"), "evil").expect("a file");
         write(folder.path(), "evil", "");
         app.post(&session.path("extensions/reload"), "").await;

@@ -1,4 +1,4 @@
-//! Files that run later, attacked by an agent that was allowed something else.
+//! Files that run later, attacked by an agent with permission for something else.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +14,7 @@ fn create(path: &str) -> String {
     format!("use the createFile tool with the arguments {arguments}")
 }
 
-/// Has a file made. The question that is asked, if one is, is answered.
+/// Has the model create a file. Answers the permission request, if there is one, and returns it.
 async fn make(session: &TestSession<'_>, path: &str, decision: &str) -> Option<Value> {
     session.query(&create(path)).await;
     let mut question = None;
@@ -46,7 +46,7 @@ async fn always_for_one_text_file_covers_its_folder_and_no_file_that_runs_later(
         let asked = make(&session, path, "approve-always").await.expect("asked");
         assert_eq!(asked["eachTime"], true, "{path}");
     }
-    // An answer for ever was an answer for once.
+    // The permanent approval counted only once.
     for path in [".github/extensions/evil/lib.mjs", "notes/.zshrc"] {
         assert!(make(&session, path, "deny").await.is_some(), "{path}");
         assert!(!folder.path().join(path).exists());
@@ -78,7 +78,7 @@ async fn approve_all_does_not_cover_files_that_run_later_in_any_spelling() {
         let asked = make(&session, path, "deny").await;
         assert!(asked.is_some_and(|asked| asked["eachTime"] == true), "{path}");
     }
-    // A folder below them is no way around.
+    // Nor does a working directory inside them help.
     let inner = folder.path().join(".github/workflows");
     fs::create_dir_all(&inner).expect("a folder");
     let session = app.start_in(&inner).await;
@@ -88,7 +88,8 @@ async fn approve_all_does_not_cover_files_that_run_later_in_any_spelling() {
     app.finish().await;
 }
 
-/// Runs a job that makes a workflow, without anybody to answer; whether it asked, and made it.
+/// Runs a job that creates a workflow, with nobody to answer; returns whether it asked, and whether
+/// the file exists.
 async fn run_job(approve_files: Option<Value>, folder: &Path) -> (bool, bool) {
     let app = TestApp::with(tests::job::options());
     let mut entry = entry_of(&[("write", task("ok"))]);
@@ -105,7 +106,7 @@ async fn run_job(approve_files: Option<Value>, folder: &Path) -> (bool, bool) {
     let id = started["jobId"].as_str().expect("a job");
     let mut asked = false;
     loop {
-        // The time-out of a question passes by itself: nobody is there.
+        // The request times out on its own: nobody answers.
         let answer = app.get(&format!("/api/copilot/job/{id}/live/t")).await.json();
         for session in app.open_sessions().await {
             let id = session["sessionId"].as_str().expect("an id").to_owned();

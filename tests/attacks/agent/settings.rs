@@ -1,4 +1,4 @@
-//! What governs the portal, attacked by an agent that can write files.
+//! The files that govern the portal, attacked by an agent that can write files.
 
 use std::fs;
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use tests::program::{Program, Running};
 
 const COMMANDS: &str = "[agent]\nallowCommands = true\nrequireApproval = false\n";
 
-/// Has a session in the program's folder use one tool; how the tool ended.
+/// Has a session in the program's folder use one tool; returns how the call ended.
 fn use_tool(portal: &Running, tool: &str, arguments: &Value) -> Value {
     let folder = portal.program.work().display().to_string();
     let started = portal.post("/api/copilot/session/start/gpt-5-mini", &folder);
@@ -46,7 +46,7 @@ fn run_by_bridge(portal: &mut Running, command: &str) -> String {
     let mut history = String::new();
     portal.wait_for("the run ends", |portal| {
         history = portal.call("GET", &path, "", "").1;
-        // Without one, its answer still grows.
+        // Without a reason, the run is still under way.
         history.contains(r#""reason":"#)
     });
     history
@@ -114,7 +114,7 @@ fn a_named_settings_file_widens_nothing_while_the_server_runs_and_narrows_at_onc
     let end = use_tool(&portal, "runCommand", &json!({ "command": "touch second" }));
     assert!(end["error"]["message"].is_string() && !made(&portal, "second"), "{end}");
 
-    // It is known to be read when its other half counts.
+    // Once its other half takes effect, the file is known to have been read.
     fs::write(&own, format!("{COMMANDS}[permissions]\nsessions = 'deny'\n")).expect("a file");
     portal.wait_for("it was read", |portal| notices(portal).contains(r#""permissions":"deny""#));
     use_tool(&portal, "runCommand", &json!({ "command": "touch third" }));

@@ -1,4 +1,4 @@
-//! Nobody acts by accident: what a browser sends by itself must not start or stop anything.
+//! Nobody acts by accident: what a browser sends on its own must not start or stop anything.
 
 use std::io::Read;
 
@@ -6,12 +6,12 @@ use tests::program::{Program, Running};
 
 const KEY: &str = "correct-horse-battery";
 
-/// A server that is reached under a name of its own.
+/// A server that is reached under another name than localhost.
 fn named() -> Running {
     Program::new(&["--allowed-host", "portal.lan"]).start()
 }
 
-/// `GET /api/stop` with these lines in its head; the status of the answer.
+/// `GET /api/stop` with these header lines; returns the status.
 fn stop(server: &Running, head: &str) -> u16 {
     let request = format!("GET /api/stop HTTP/1.1\r\n{head}Connection: close\r\n\r\n");
     let mut answer = String::new();

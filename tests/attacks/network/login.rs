@@ -1,4 +1,4 @@
-//! Keys can't be tried at will, and a cookie that another port has seen opens little.
+//! Keys cannot be tried without limit, and a cookie seen by another port is of little use.
 
 use std::fs;
 use std::io::Read;
@@ -8,7 +8,7 @@ use tests::program::{Program, Running};
 const KEY: &str = "correct-horse-battery";
 const FORM: &str = "Content-Type: application/x-www-form-urlencoded\r\n";
 
-/// Logs in by the form; the head of the answer.
+/// Logs in with the form; returns the head of the response.
 fn log_in(server: &Running, key: &str) -> String {
     let body = format!("key={key}");
     let length = body.len();
@@ -21,7 +21,7 @@ fn log_in(server: &Running, key: &str) -> String {
     answer
 }
 
-/// The cookie line of a new login.
+/// The `Cookie` line of a new login.
 fn cookie(server: &Running, key: &str) -> String {
     let answer = log_in(server, key);
     let line = answer.lines().find_map(|line| line.strip_prefix("set-cookie: "));
@@ -42,7 +42,7 @@ fn wrong_keys_are_slowed_down() {
 
     let guess = "Authorization: Bearer wrong-horse-battery\r\n";
     assert_eq!(server.call("GET", "/api/test", guess, "").0, 429);
-    // Who has the key does not suffer from a neighbour who has not.
+    // A caller with the key does not suffer from a neighbour without it.
     let bearer = format!("Authorization: Bearer {KEY}\r\n");
     assert_eq!(server.call("GET", "/api/test", &bearer, "").0, 200);
 }
@@ -54,7 +54,7 @@ fn a_cookie_that_another_port_has_seen_does_not_act() {
     assert!(!cookie.contains(KEY));
     let told = server.call("POST", "/login/secret", &cookie, "");
     assert_eq!(told.0, 200, "{}", told.1);
-    // From here on the cookie is all that a thief has.
+    // From here on a thief has only the cookie.
     assert_eq!(server.call("POST", "/login/secret", &cookie, "").0, 403);
     for method in ["GET", "POST"] {
         let (status, answer) = server.call(method, "/api/stop", &cookie, "");

@@ -1,4 +1,4 @@
-//! Nobody locks the owner out or fills the memory by being slow.
+//! Slow clients can neither lock the owner out nor fill the memory.
 
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use tests::program::{Program, Running};
 
 const KEY: &str = "correct-horse-battery";
 
-/// Has announced a body for the login, and sends no more than its beginning.
+/// Announces a body for the login, and sends only its beginning.
 fn slow_login(server: &Running) -> TcpStream {
     server.send(
         "POST /login HTTP/1.1\r\nHost: localhost\r\n\
@@ -35,7 +35,7 @@ fn slow_bodies_on_the_login_do_not_lock_the_owner_out() {
     let mut crowd: Vec<_> = (0..260).map(|_| slow_login(&server)).collect();
     let bearer = format!("Authorization: Bearer {KEY}\r\n");
     assert_eq!(server.call("GET", "/api/config", &bearer, "").0, 200);
-    // Of one address, few strangers stay; who came last may still show a key.
+    // Few strangers of one address stay; the latest may still present a key.
     let mut open = crowd.len();
     server.wait_for("strangers are let go", |_| {
         crowd.retain_mut(|stream| !is_closed(stream));
@@ -79,11 +79,11 @@ fn start_session(server: &Running) -> String {
     started["sessionId"].as_str().unwrap_or_else(|| panic!("{started}")).to_owned()
 }
 
-/// Each has almost a megabyte.
+/// Each is almost a megabyte.
 #[cfg(target_os = "linux")]
 const MESSAGES: usize = 12;
 
-/// The memory of a process in kilobytes.
+/// The memory of a process, in kilobytes.
 #[cfg(target_os = "linux")]
 fn memory(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
@@ -101,7 +101,7 @@ fn readers_who_do_not_read_cost_kilobytes() {
         server.post(&format!("/api/copilot/session/{id}/query"), prompt);
     }
     let live = |token: &str| format!("/api/copilot/session/{id}/live/{token}");
-    // Who reads gets all of it, but not at once.
+    // A client that reads gets all of it, but not at once.
     let mut messages = 0;
     let deadline = Instant::now() + PATIENCE;
     while messages < MESSAGES {
@@ -119,7 +119,7 @@ fn readers_who_do_not_read_cost_kilobytes() {
         })
         .collect();
     for reader in &readers {
-        // Its answer has begun, and now waits for us.
+        // Its answer has begun, and now waits for the client.
         assert_eq!(reader.peek(&mut [0; 1]).expect("an answer"), 1);
     }
     let grown = memory(server.child.id()).saturating_sub(before);

@@ -1,4 +1,4 @@
-//! What the stub answers with: bytes and pauses.
+//! The answers of the stub: bytes and pauses.
 
 use std::time::Duration;
 
@@ -17,12 +17,12 @@ pub(crate) enum Step {
     Pause(Duration),
 }
 
-/// What comes after the last byte.
+/// What happens after the last byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     /// The connection is closed, which ends a body of unknown length.
     Close,
-    /// Nothing, until the caller hangs up.
+    /// Nothing more is sent until the caller hangs up.
     Hang,
 }
 
@@ -35,12 +35,12 @@ impl Answer {
         Self { steps: vec![Step::Send(head.into_bytes())], end: End::Close }
     }
 
-    /// The caller hears nothing at all.
+    /// Sends nothing at all.
     pub fn silence() -> Self {
         Self { steps: Vec::new(), end: End::Hang }
     }
 
-    /// The connection is closed without a word.
+    /// Closes the connection without an answer.
     pub fn hang_up() -> Self {
         Self { steps: Vec::new(), end: End::Close }
     }
@@ -64,12 +64,12 @@ impl Answer {
         Self::json(status, &json!({ "error": { "message": message, "type": "scripted" } }))
     }
 
-    /// An event stream that ends with the connection, without a frame yet.
+    /// An event stream that ends with the connection, without frames yet.
     pub fn stream() -> Self {
         Self::head(200, &[("content-type", "text/event-stream; charset=utf-8")])
     }
 
-    /// An event stream that declares how long it is, so that closing it earlier cuts it off.
+    /// An event stream with a declared length, so that closing it earlier truncates it.
     pub fn stream_of_length(length: usize) -> Self {
         let length = length.to_string();
         Self::head(200, &[("content-type", "text/event-stream"), ("content-length", &length)])
@@ -91,14 +91,14 @@ impl Answer {
         self
     }
 
-    /// Nothing for a while.
+    /// A pause before what follows.
     #[must_use]
     pub fn pause(mut self, time: Duration) -> Self {
         self.steps.push(Step::Pause(time));
         self
     }
 
-    /// Never comes to its end: the caller must give up.
+    /// Never ends: the caller must give up.
     #[must_use]
     pub fn hang(mut self) -> Self {
         self.end = End::Hang;
@@ -111,25 +111,25 @@ impl Answer {
 pub struct Frames(String);
 
 impl Frames {
-    /// None yet.
+    /// A stream without frames yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A frame of any JSON.
+    /// Adds a frame with any JSON.
     #[must_use]
     pub fn json(self, value: &Value) -> Self {
         self.raw(&format!("data: {value}\n\n"))
     }
 
-    /// Any text at all.
+    /// Adds any text, valid or not.
     #[must_use]
     pub fn raw(mut self, text: &str) -> Self {
         self.0.push_str(text);
         self
     }
 
-    /// A delta of the first choice.
+    /// Adds a delta of the first choice.
     #[must_use]
     pub fn delta(self, delta: &Value) -> Self {
         self.json(&json!({
@@ -138,19 +138,19 @@ impl Frames {
         }))
     }
 
-    /// A piece of the message.
+    /// Adds a piece of the message.
     #[must_use]
     pub fn text(self, text: &str) -> Self {
         self.delta(&json!({ "content": text }))
     }
 
-    /// A piece of the reasoning.
+    /// Adds a piece of the reasoning.
     #[must_use]
     pub fn reasoning(self, text: &str) -> Self {
         self.delta(&json!({ "reasoning_content": text }))
     }
 
-    /// The beginning of a tool call.
+    /// Adds the beginning of a tool call.
     #[must_use]
     pub fn call(self, index: usize, id: &str, name: &str, arguments: &str) -> Self {
         self.delta(&json!({ "tool_calls": [{
@@ -161,7 +161,7 @@ impl Frames {
         }] }))
     }
 
-    /// More of a tool call's arguments.
+    /// Adds more of a tool call's arguments.
     #[must_use]
     pub fn arguments(self, index: usize, arguments: &str) -> Self {
         self.delta(&json!({ "tool_calls": [{
@@ -169,13 +169,13 @@ impl Frames {
         }] }))
     }
 
-    /// The reason why the model stopped.
+    /// Adds the reason why the model stopped.
     #[must_use]
     pub fn finish(self, reason: &str) -> Self {
         self.json(&json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] }))
     }
 
-    /// What the request took, in tokens.
+    /// Adds the usage of the request, in tokens.
     #[must_use]
     pub fn usage(self, input: u64, output: u64) -> Self {
         self.json(&json!({ "choices": [], "usage": {
@@ -183,7 +183,7 @@ impl Frames {
         } }))
     }
 
-    /// The end mark.
+    /// Adds the frame that marks the end.
     #[must_use]
     pub fn done(self) -> Self {
         self.raw("data: [DONE]\n\n")
@@ -194,12 +194,12 @@ impl Frames {
         &self.0
     }
 
-    /// An answer of these frames, sent at once.
+    /// An answer with these frames, sent at once.
     pub fn answer(&self) -> Answer {
         Answer::stream().bytes(self.0.as_bytes())
     }
 
-    /// A complete answer that says a text and nothing else.
+    /// A complete answer that consists of a text.
     pub fn saying(text: &str) -> Answer {
         Self::new().text(text).finish("stop").done().answer()
     }

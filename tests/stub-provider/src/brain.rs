@@ -1,14 +1,14 @@
-//! A model that does what it is told, for tests of whole tasks and jobs.
+//! A model that follows instructions, for tests of whole tasks and jobs.
 //!
-//! Of the last prompt it obeys `use the TOOL tool with the argument "TEXT"`, if it was offered the
-//! tool, and `say "TEXT"`: the tool first, then, with its result, the words. It knows nothing of
-//! the prompts before.
+//! Of the last prompt it obeys `use the TOOL tool with the argument "TEXT"`, if the tool was
+//! offered, and `say "TEXT"`: first the tool, then, with its result, the words. It ignores earlier
+//! prompts.
 
 use serde_json::{Value, json};
 
 use crate::{Answer, Frames, Received};
 
-/// What it says when it was not told what to say.
+/// Its answer if it was not told what to say.
 pub const DONE: &str = "Done.";
 
 /// Obeys the last prompt of a chat request.
@@ -16,7 +16,7 @@ pub fn obey(request: &Received) -> Answer {
     let messages = request.body["messages"].as_array().map_or(&[][..], Vec::as_slice);
     let asked = messages.iter().rposition(|message| message["role"] == "user");
     let prompt = asked.map(|at| text_of(&messages[at]["content"])).unwrap_or_default();
-    // What follows the prompt is the model's own calls and their results.
+    // After the prompt come the model's own calls and their results.
     let has_acted = asked.is_some_and(|at| messages[at..].iter().any(|m| m["role"] == "tool"));
     let frames = match call(&prompt).filter(|(tool, _)| !has_acted && is_offered(tool, request)) {
         Some((tool, argument)) => {

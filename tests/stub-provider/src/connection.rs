@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use crate::answer::{Answer, End, Step};
 use crate::{Received, Shared};
 
-/// A client that sends more than this before its head ends is broken.
+/// In bytes. A client that sends a longer head is broken.
 const LONGEST_HEAD: usize = 64 * 1024;
 
 pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
@@ -27,7 +27,7 @@ async fn serve(mut socket: TcpStream, shared: Arc<Shared>) {
     let Ok(request) = read_request(&mut socket).await else {
         return;
     };
-    // Every piece is to arrive on its own.
+    // Every piece must arrive separately.
     let _ = socket.set_nodelay(true);
     let answer = shared.answer_to(&request);
     shared.requests.lock().push(request);
@@ -39,7 +39,7 @@ async fn serve(mut socket: TcpStream, shared: Arc<Shared>) {
     let mut beyond = [0; 1024];
     let complete = tokio::select! {
         sent = send(&mut to_client, answer) => sent.is_ok(),
-        // A client has nothing more to say: whatever can be read is its end.
+        // A client sends nothing after its request: whatever can be read means that it has hung up.
         _ = from_client.read(&mut beyond) => false,
     };
     shared.counts.send_modify(|counts| {
@@ -95,8 +95,8 @@ async fn read_request(socket: &mut TcpStream) -> io::Result<Received> {
 }
 
 impl Shared {
-    /// The next answer for the request's path. A test whose script is too short gets an error that
-    /// says so, and which no client repeats.
+    /// The next answer for the request's path. If a test's script is too short, the answer is an
+    /// error that says so, and which no client retries.
     fn answer_to(&self, request: &Received) -> Answer {
         let path = request.path.split('?').next().unwrap_or_default();
         let always = match self.script.lock().get_mut(path) {

@@ -1,4 +1,4 @@
-//! The real Copilot CLI, for tests: which one, and how it is kept away from the user's own.
+//! The real Copilot CLI for tests: which one is used, and how it is isolated from the user's own.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-/// The variable that names another one.
+/// The environment variable that selects another one.
 pub const VARIABLE: &str = "COPILOT_PORTAL_TEST_CLI";
 
-/// What npm installed for the tests: a script that leads to the program.
+/// The script that npm installed for the tests, which leads to the program.
 ///
 /// # Panics
 ///
-/// If it is not installed: a test that can't run must not pass.
+/// If it is not installed: a test that cannot run must not pass.
 pub fn program() -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../copilot-cli");
     let installed = folder.join("node_modules/@github/copilot/npm-loader.js");
@@ -26,14 +26,14 @@ pub fn program() -> PathBuf {
     program
 }
 
-/// Variables by which the CLI keeps its state in `home`, and what it unpacks where all tests find
-/// it.
+/// Environment variables that make the CLI keep its state in `home`, and unpack itself to a folder
+/// shared by all tests.
 pub fn environment(home: &Path) -> Vec<(OsString, OsString)> {
     let text = |value: &str| OsString::from(value);
     vec![
         (text("COPILOT_HOME"), home.into()),
         (text("COPILOT_CACHE_HOME"), cache().into()),
-        // Nobody's login is to be found.
+        // No login must be found.
         (text("HOME"), home.into()),
         (text("XDG_CONFIG_HOME"), home.join("config").into()),
         (text("COPILOT_GITHUB_TOKEN"), text("")),
@@ -42,7 +42,7 @@ pub fn environment(home: &Path) -> Vec<(OsString, OsString)> {
     ]
 }
 
-/// The folder that the CLI unpacks itself to, which takes seconds and is done once.
+/// The folder to which the CLI unpacks itself, which takes seconds and is done once.
 fn cache() -> &'static Path {
     static CACHE: OnceLock<PathBuf> = OnceLock::new();
     CACHE.get_or_init(|| {
@@ -50,13 +50,13 @@ fn cache() -> &'static Path {
         let target = test.ancestors().nth(3).expect("target/PROFILE/deps/TEST").to_path_buf();
         let cache = target.join("copilot-cli-cache");
         fs::create_dir_all(&cache).expect("a folder below target");
-        // Test programs may run side by side.
+        // Test programs may run concurrently.
         let lock = File::create(target.join("copilot-cli-cache.lock")).expect("a file");
         lock.lock().expect("a lock");
         let mut unpack = Command::new(if cfg!(windows) { "node.exe" } else { "node" });
         unpack.arg(program()).arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
         unpack.env("COPILOT_CACHE_HOME", &cache).env("COPILOT_SEA_EXTRACT_ONLY", "1");
-        // If it fails, so does what is tested, and says why.
+        // If this fails, the test itself fails and says why.
         let _ = unpack.status();
         cache
     })

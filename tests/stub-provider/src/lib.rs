@@ -1,7 +1,7 @@
-//! A model provider on loopback that answers by a script, for tests of anything that speaks to one.
+//! A scripted model provider on loopback, for tests of anything that talks to one.
 //!
-//! It is a bare socket and not a web server: a test decides every byte, where the bytes are split,
-//! how long it takes, and whether the answer ends at all.
+//! It is a bare socket and not a web server: a test controls every byte, where the bytes are split,
+//! how long they take, and whether the answer ends at all.
 //!
 //! ```text
 //!   StubProvider::start ─► http://127.0.0.1:PORT/v1
@@ -28,16 +28,16 @@ use tokio::task::JoinHandle;
 
 pub use answer::{Answer, Frames};
 
-/// Where chat requests go.
+/// The path of chat requests.
 pub const CHAT: &str = "/v1/chat/completions";
-/// Where the models are listed.
+/// The path of the list of models.
 pub const MODELS: &str = "/v1/models";
 
-/// How long a test waits for something that must happen. Long, as machines can be busy; it is only
-/// waited for in full by a test that fails.
+/// How long a test waits for something that must happen. Long, because machines can be busy;
+/// reached only by a failing test.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The server. Ends when it is dropped, with all of its connections.
+/// The server. Dropping it ends it and all of its connections.
 #[derive(Debug)]
 pub struct StubProvider {
     port: u16,
@@ -45,14 +45,14 @@ pub struct StubProvider {
     accepting: JoinHandle<()>,
 }
 
-/// A request that came.
+/// A request that the stub received.
 #[derive(Clone, Debug)]
 pub struct Received {
-    /// `POST` and so on.
+    /// The HTTP method, such as `POST`.
     pub method: String,
-    /// With its query.
+    /// The path, including its query.
     pub path: String,
-    /// Names in lower case, in the order in which they came.
+    /// In the order received, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body; null if there was none or it was not JSON.
     pub body: Value,
@@ -78,7 +78,7 @@ type Answering = dyn Fn(&Received) -> Answer + Send + Sync;
 #[derive(Default)]
 struct Script {
     next: VecDeque<Answer>,
-    /// Asked when nothing else is left.
+    /// Called when no other answer is left.
     always: Option<Arc<Answering>>,
 }
 
@@ -109,28 +109,27 @@ impl StubProvider {
         Ok(Self { port, shared, accepting })
     }
 
-    /// What a client is told as its base URL.
+    /// The base URL for clients.
     pub fn base_url(&self) -> String {
         format!("http://127.0.0.1:{}/v1", self.port)
     }
 
-    /// The answer to the next chat request that has none yet.
+    /// Queues the answer to the next chat request.
     pub fn push(&self, answer: Answer) {
         self.push_to(CHAT, answer);
     }
 
-    /// The answer to the next request for a path that has none yet.
+    /// Queues the answer to the next request for a path.
     pub fn push_to(&self, path: &str, answer: Answer) {
         self.shared.script.lock().entry(path.to_owned()).or_default().next.push_back(answer);
     }
 
-    /// The answer to all requests for a path that nothing was pushed for.
+    /// Sets the answer to all requests for a path without a queued answer.
     pub fn always(&self, path: &str, answer: Answer) {
         self.always_with(path, move |_| answer.clone());
     }
 
-    /// What answers all requests for a path that nothing was pushed for, such as a
-    /// [`brain`].
+    /// Sets what answers all requests for a path without a queued answer, such as a [`brain`].
     pub fn always_with(
         &self,
         path: &str,
@@ -140,7 +139,7 @@ impl StubProvider {
         self.shared.script.lock().entry(path.to_owned()).or_default().always = always;
     }
 
-    /// Everything that was asked so far.
+    /// All requests so far.
     pub fn requests(&self) -> Vec<Received> {
         self.shared.requests.lock().clone()
     }
@@ -157,12 +156,12 @@ impl StubProvider {
         self.shared.counts.borrow().aborted
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until so many requests have arrived.
     pub async fn wait_for_requests(&self, number: usize) {
         self.wait_for("requests", |counts| counts.requests >= number).await;
     }
 
-    /// Waits until so many callers have hung up, and none is being answered any more.
+    /// Waits until so many callers have hung up, and no answer is under way.
     pub async fn wait_for_aborts(&self, number: usize) {
         self.wait_for("aborts", |counts| counts.aborted >= number && counts.answering == 0).await;
     }
