@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "@playwright/test";
 
 /**
- * The first Chromium that is there; else Playwright's own, where it could be downloaded. The shell
+ * The first installed Chromium, or else the one that Playwright downloads. The headless shell
  * draws no window, and takes half the time for the same tests.
  */
 function chromium(): string | undefined {
@@ -20,7 +20,7 @@ function chromium(): string | undefined {
   });
 }
 
-// Chromium refuses its sandbox to root, and must look for nothing outside this machine.
+// Chromium cannot use its sandbox as root, and must not contact other machines.
 const isRoot = process.getuid?.() === 0;
 const args = [
   "--disable-gpu",
@@ -34,11 +34,11 @@ const args = [
 export default defineConfig({
   testDir: "./tests",
   fullyParallel: true,
-  // Tests wait for pages more than they compute; each worker has a server of its own.
+  // Tests wait more than they compute; each worker has its own server.
   workers: Math.min(8, 2 * availableParallelism()),
   forbidOnly: !!process.env.CI,
   retries: 0,
-  // Everything waits for conditions. These only end a test that hangs, on a machine that is busy.
+  // Tests wait for conditions. These limits only end a test that hangs, even on a busy machine.
   timeout: 90_000,
   expect: { timeout: 15_000 },
   reporter: [["list"]],

@@ -63,7 +63,7 @@ test("a session", async ({ page, folder }) => {
     `say ${JSON.stringify(ANSWER)}`,
     `use the applyDiff tool with the arguments ${JSON.stringify(edit)}`,
   ];
-  await session.talk(`Turn 1: say "Ready."\nTurn 2: ${second.join(", then ")}`);
+  await session.runTurn(`Turn 1: say "Ready."\nTurn 2: ${second.join(", then ")}`);
   await session.ask(QUESTION);
   await expect(session.cards.locator(".permission-approve")).toBeVisible();
 

@@ -32,7 +32,7 @@ test("the same file is there for every kind of client", async ({ page, open, req
   await open("/");
   const css = await page.locator("link[rel=stylesheet]").getAttribute("href");
   const sizes: number[] = [];
-  // Only a release is compressed by brotli: that takes time to build.
+  // Only a release has brotli variants, because they take time to build.
   const encodings = process.env.PORTAL_KIND === "small" ? ["br", "gzip"] : ["gzip"];
   for (const encoding of [...encodings, "identity"]) {
     const response = await request.get(css!, { headers: { "accept-encoding": encoding } });
@@ -75,7 +75,7 @@ test("a locked portal asks for its key once", async ({ page, watch }) => {
     await expect(page.locator("#setup-ui")).toBeVisible();
     await page.goto(`${portal.url}/test`);
     await expect(page.locator(".greeting")).toBeVisible();
-    // The page acts, too: it shows the secret of its login.
+    // The page can also act: it presents the secret of its login.
     await SessionPage.start(page, portal.url);
   } finally {
     const authorization = "Bearer correct-horse-battery";

@@ -66,8 +66,8 @@ test("the session part itself holds the responses, and scrolls", async ({ page }
   const session = await SessionPage.start(page);
   await expect(page.locator("#session-part")).toHaveClass("session-response-container");
   await expect(page.locator(".session-response-container")).toHaveCount(1);
-  await session.talk("answer in Markdown");
-  await session.talk("answer in Markdown");
+  await session.runTurn("answer in Markdown");
+  await session.runTurn("answer in Markdown");
   const part = page.locator("#session-part");
   await expect(part.locator("> .message-block").first()).toBeAttached();
   const { height, content, top } = await part.evaluate((part) => ({
@@ -99,11 +99,11 @@ test("the text about pending responses never fades, and the ring beside it turns
 
 test("failed and denied tools say so in a word", async ({ page }) => {
   const session = await SessionPage.start(page);
-  await session.talk("use the missing_tool tool");
+  await session.runTurn("use the missing_tool tool");
   const failed = session.of("tool").nth(0);
   await expect(failed.locator(".message-block-summary")).toHaveText("failed");
   await session.permissions.selectOption("deny");
-  await session.talk('use the createFile tool with the arguments {"path":"never.txt","content":"x"}');
+  await session.runTurn('use the createFile tool with the arguments {"path":"never.txt","content":"x"}');
   const denied = session.of("tool").nth(1);
   await expect(denied.locator(".message-block-summary")).toHaveText("denied");
   // The header's own text is a contract.
@@ -111,7 +111,7 @@ test("failed and denied tools say so in a word", async ({ page }) => {
   const icon = (block: typeof failed) =>
     block.locator(".message-block-summary").evaluate((it) => getComputedStyle(it, "::before").content);
   expect(await icon(failed)).not.toBe(await icon(denied));
-  await session.talk("use the job_boolean_true tool");
+  await session.runTurn("use the job_boolean_true tool");
   await expect(session.of("tool").last().locator(".message-block-summary")).toHaveCount(0);
 });
 

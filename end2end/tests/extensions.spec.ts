@@ -36,11 +36,11 @@ test("a folder's extensions wait until they are allowed", async ({ page, folder 
   await expect(trust).toHaveText("Allow extensions in this folder");
   await trust.click();
   await expect(trust).toHaveText("Forbid extensions in this folder");
-  // Where Node or its package is missing it says so instead.
+  // Without Node or its package, the panel says so instead.
   await expect(extension.locator(".extension-state")).toHaveText(/running|needs/, {
     timeout: 15_000,
   });
-  // What was allowed is what it consisted of.
+  // Only the content at that time was allowed.
   await writeFile(path.join(folder, ".github/extensions/greeter/more.mjs"), "");
   await panel.locator("#extensions-reload").click();
   await expect(extension.locator(".extension-state")).toHaveText("not allowed");

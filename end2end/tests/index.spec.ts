@@ -56,7 +56,7 @@ for (const [folder, reason] of [
 
 test("open sessions are listed, and can be joined again", async ({ page, context }) => {
   const session = await SessionPage.start(page);
-  await session.talk("say hello");
+  await session.runTurn("say hello");
   const id = new URL(page.url()).searchParams.get("session")!;
 
   const other = await context.newPage();

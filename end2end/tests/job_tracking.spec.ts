@@ -33,7 +33,7 @@ test("a job is followed to its end", async ({ page }) => {
 test("the time of a node never lies on its label", async ({ page }) => {
   await TrackingPage.start(page, "again & again");
   await expect(page.locator(".node.cond")).toBeVisible();
-  // Every frame from before a condition has a time until long after.
+  // Checks every frame from before a condition has a time until long after.
   const overlaps = await page.evaluate(async () => {
     const found = new Set<string>();
     const seen = { task: 0, cond: 0 };
@@ -149,7 +149,7 @@ test("a work that starts again begins anew", async ({ page }) => {
   await expect(job.tab("Driving")).toHaveAttribute("aria-selected", "true");
   await expect(job.titled("TaskDecision").filter({ hasText: "[SESSION STARTED]" })).toHaveCount(1);
   expect(await first!.evaluate((headers) => headers.isConnected)).toBe(true);
-  // Whoever comes late sees the last run only.
+  // A page opened late shows only the last run.
   await page.reload();
   await job.stand("succeeded", "running");
   await job.node(1).click();

@@ -39,7 +39,7 @@ test("what is denied is not done, and everybody hears of it", async ({ page, con
   await session.ready();
   expect(existsSync(path.join(folder, "a.txt"))).toBe(false);
 
-  // Who comes later sees it, too.
+  // A later viewer sees it, too.
   await other.reload();
   await expect(seen.locator(".permission-outcome")).toContainText("Denied");
 });
@@ -70,7 +70,7 @@ test("a file that runs later is not approved for ever", async ({ page, folder })
 test("a change is shown line by line, as text", async ({ page, folder }) => {
   await writeFile(path.join(folder, "a.html"), "<b>one</b>\ntwo\n");
   const session = await SessionPage.startIn(page, folder);
-  await session.talk('use the readFiles tool with the arguments {"files":["a.html"]}');
+  await session.runTurn('use the readFiles tool with the arguments {"files":["a.html"]}');
   const edit = JSON.stringify({ path: "a.html", content: "<i>one</i>\ntwo\n" });
   await session.ask(`use the editFile tool with the arguments ${edit}`);
   const diff = session.cards.locator(".permission-diff");
@@ -118,9 +118,9 @@ test("the mode of a running session can be changed", async ({ page, folder }) =>
 
 test("what was used is told", async ({ page }) => {
   const session = await SessionPage.start(page);
-  await session.talk("count 1200 input tokens and 34 output tokens");
+  await session.runTurn("count 1200 input tokens and 34 output tokens");
   await expect(session.usage).toHaveText("1.2k tokens in, 34 out");
-  await session.talk("count 800 input tokens and 6 output tokens");
+  await session.runTurn("count 800 input tokens and 6 output tokens");
   await expect(session.usage).toHaveText(
     "Last turn: 800 tokens in, 6 out · In all: 2k tokens in, 40 out",
   );

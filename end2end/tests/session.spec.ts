@@ -3,7 +3,7 @@ import { SessionPage } from "../fixtures/session.js";
 
 test("a turn shows its prompt, reasoning, tools and message", async ({ page }) => {
   const session = await SessionPage.start(page);
-  await session.talk("Use the job_boolean_true tool with the argument done. Then say goodbye.");
+  await session.runTurn("Use the job_boolean_true tool with the argument done. Then say goodbye.");
   const headers = await page.locator(".message-block-toggle").allTextContents();
   expect(headers[0]).toBe("User");
   expect(headers).toContain("Reasoning");
@@ -22,13 +22,13 @@ test("a turn shows its prompt, reasoning, tools and message", async ({ page }) =
 test("a new session takes a prompt at once", async ({ page, open }) => {
   await open("/");
   await page.locator("#start-button").click();
-  // Less than a call waits for something to happen.
+  // Shorter than the timeout of a live call.
   await expect(page.locator("#send-button")).toBeEnabled({ timeout: 3_000 });
 });
 
 test("what is said stays open, the rest folds, each by itself", async ({ page }) => {
   const session = await SessionPage.start(page);
-  await session.talk("Think about folding, then say done.");
+  await session.runTurn("Think about folding, then say done.");
   const [user, reasoning, message] = ["user", "reasoning", "message"].map((kind) =>
     session.of(kind).first(),
   );
@@ -40,7 +40,7 @@ test("what is said stays open, the rest folds, each by itself", async ({ page })
   await page.keyboard.press("Enter");
   await expect(user).toHaveClass(/collapsed/);
 
-  await session.talk("say something else");
+  await session.runTurn("say something else");
   await expect(user).toHaveClass(/collapsed/);
   await expect(reasoning).not.toHaveClass(/collapsed/);
 });
@@ -90,14 +90,14 @@ test("Abort ends the turn, keeps what was said, and the session goes on", async 
   await session.ready();
   await expect(session.of("message")).toHaveClass(/completed/);
   await expect(session.of("message")).toContainText("<0:");
-  await session.talk("say still here");
+  await session.runTurn("say still here");
   await expect(session.of("message").last()).toContainText("still here");
 });
 
 test("Markdown is shown as such, and raw when asked", async ({ page, context }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   const session = await SessionPage.start(page);
-  await session.talk("answer in Markdown");
+  await session.runTurn("answer in Markdown");
   const message = session.of("message").last();
   await expect(message.locator("table")).toBeVisible();
   await expect(message.locator(".hl-keyword").first()).toBeVisible();
@@ -143,7 +143,7 @@ test("a hostile message stays inert", async ({ page, portal }) => {
 
 test("a reload in mid-stream brings everything back, once", async ({ page }) => {
   const session = await SessionPage.start(page);
-  await session.talk("say first");
+  await session.runTurn("say first");
   await session.ask("Stream 300 deltas with 10 ms between deltas after 0 ms.");
   await expect(session.of("message").last()).toContainText("<20:");
   await page.reload();
@@ -160,9 +160,9 @@ test("two tabs show the same, whoever asks", async ({ page, context }) => {
   await tab.goto(page.url());
   const second = new SessionPage(tab);
   await second.ready();
-  await first.talk("say from the first tab");
+  await first.runTurn("say from the first tab");
   await second.ready();
-  await second.talk("say from the second tab");
+  await second.runTurn("say from the second tab");
   await first.ready();
   await expect(first.of("user")).toHaveCount(2);
   const texts = (session: SessionPage) => session.blocks.allTextContents();
@@ -172,7 +172,7 @@ test("two tabs show the same, whoever asks", async ({ page, context }) => {
 test("a lost connection is told, and nothing is lost or shown twice", async ({ page, watch }) => {
   watch.expect(/Failed to load resource/);
   const session = await SessionPage.start(page);
-  await session.talk("say before");
+  await session.runTurn("say before");
   const live = "**/live/**";
   await page.route(live, (route) => route.abort("connectionreset"));
   await session.ask("Stream 100 deltas with 1 ms between deltas after 0 ms.");
@@ -202,17 +202,17 @@ test("the view follows the end unless the reader has scrolled up", async ({ page
   const session = await SessionPage.start(page);
   const fromEnd = () =>
     session.container.evaluate((c) => Math.round(c.scrollHeight - c.scrollTop - c.clientHeight));
-  for (let turn = 0; turn < 3; turn++) await session.talk("answer in Markdown");
+  for (let turn = 0; turn < 3; turn++) await session.runTurn("answer in Markdown");
   await expect.poll(fromEnd).toBeLessThan(5);
   await session.container.evaluate((container) => container.scrollTo(0, 0));
   await expect.poll(fromEnd).toBeGreaterThan(100);
-  await session.talk("say more");
+  await session.runTurn("say more");
   expect(await session.container.evaluate((container) => container.scrollTop)).toBe(0);
 });
 
 test("an error in the session is shown, and a crash ends it", async ({ page }) => {
   const session = await SessionPage.start(page);
-  await session.talk("fail with out of paper");
+  await session.runTurn("fail with out of paper");
   await expect(session.header(session.of("failed"))).toHaveText("Message (Error)");
   await expect(session.of("failed")).toContainText("out of paper");
   await session.ask("crash");
@@ -261,7 +261,7 @@ test.describe("the bar above the request part", () => {
 
     test("follows a finger, and everything fits", async ({ page, context }) => {
       const session = await SessionPage.start(page);
-      await session.talk("answer in Markdown");
+      await session.runTurn("answer in Markdown");
       const before = await height(session);
       const bar = (await page.locator("#resize-bar").boundingBox())!;
       const touch = await context.newCDPSession(page);

@@ -24,7 +24,7 @@ async function startSession(page: Page): Promise<SessionPage> {
   return session;
 }
 
-/** Notes each time that the session seems to be ready, from now on. */
+/** Records changes of the Send button and of the awaiting line from now on. */
 async function watchReadiness(page: Page): Promise<() => Promise<string[]>> {
   await page.evaluate(() => {
     const seen: string[] = [];
@@ -83,7 +83,7 @@ test("a task that succeeds says so, and only then is the session free", async ({
     "awaiting block",
     "awaiting none",
   ]);
-  await session.talk("say and on we go");
+  await session.runTurn("say and on we go");
 });
 
 test("a task that fails tells every step", async ({ page }) => {
@@ -104,7 +104,7 @@ test("a task that fails tells every step", async ({ page }) => {
 test("one task after the other, a prompt in between", async ({ page }) => {
   const session = await startSession(page);
   await session.perform("succeed");
-  await session.talk("say in between");
+  await session.runTurn("say in between");
   await session.perform("repeat", "once more");
   await expect(session.titled("TaskDecision")).toHaveCount(3);
   await expect(session.of("message").last()).toContainText("you said once more");
@@ -189,14 +189,14 @@ test("a reload in the middle of a task loses nothing and shows nothing twice", a
   await session.ready();
   await expect(session.titled("TaskDecision").last()).toContainText("[TASK FAILED]");
   await expect(session.titled("TaskDecision").filter({ hasText: "[OPERATION]" })).toHaveCount(1);
-  await session.talk("say free again");
+  await session.runTurn("say free again");
 });
 
 test("a task that is gone does not hold up the session", async ({ page }) => {
   const session = await startSession(page);
   const gone = "task-00000000-0000-4000-8000-000000000000";
   await page.goto(`${page.url()}&task=${gone}`);
-  await session.talk("say still here");
+  await session.runTurn("say still here");
   await expect(page.locator(".banner")).toHaveCount(0);
 });
 
@@ -222,7 +222,7 @@ test("Abort ends the turn, and with it the task", async ({ page }) => {
   await session.ready();
   await expect(session.titled("TaskDecision").last()).toContainText("[TASK FAILED]");
   await expect(session.header(session.of("failed").last())).toHaveText("Message (TaskError)");
-  await session.talk("say still here");
+  await session.runTurn("say still here");
 });
 
 test("a crash ends the session, and still tells what became of the task", async ({ page }) => {
@@ -264,5 +264,5 @@ base("without an entry there is nothing to choose, and nothing to complain of", 
   expect(await (await tasks).json()).toEqual({ error: "EntryNotInstalled" });
   await expect(session.task.locator("option")).toHaveText(["(none)"]);
   await expect(page.getByRole("alert")).toHaveCount(0);
-  await session.talk("say hello");
+  await session.runTurn("say hello");
 });
