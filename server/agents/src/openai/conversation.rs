@@ -12,24 +12,20 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::client::Client;
 use super::failure::Failure;
 use super::history::History;
-use super::round::Round;
+use super::round::{Round, RoundContext};
 use crate::contract::{AgentError, AgentEvent, AgentSession, AgentSettings};
 use crate::facts::Fact;
 use crate::provider::ProviderModel;
 
 /// One conversation with a model of a provider.
 pub(super) struct Conversation {
-    pub(super) client: Arc<Client>,
-    pub(super) model: ProviderModel,
-    pub(super) settings: AgentSettings,
-    pub(super) history: Mutex<History>,
+    context: RoundContext,
     rounds: AtomicU32,
 }
 
@@ -41,31 +37,29 @@ impl Conversation {
         settings: AgentSettings,
         facts: &[Fact],
     ) -> Self {
+        let history = Mutex::new(History::resume(&settings.working_directory, facts));
         Self {
-            history: Mutex::new(History::resume(&settings.working_directory, facts)),
+            context: RoundContext { client, model, settings, history },
             rounds: AtomicU32::new(Fact::count_rounds(facts)),
-            client,
-            model,
-            settings,
         }
     }
 
     async fn answer(&self, prompt: &str) -> Result<(), AgentError> {
-        let place = self.history.lock().ask(prompt);
-        let limit = self.client.settings().limits.rounds;
+        let place = self.context.history.lock().ask(prompt);
+        let limit = self.context.client.settings().limits.rounds;
         for _ in 0..limit {
             let number = self.rounds.fetch_add(1, Ordering::Relaxed) + 1;
             let turn_id = format!("turn-{number}");
-            self.settings.events.emit(AgentEvent::TurnStart { turn_id: turn_id.clone() });
+            self.context.settings.events.emit(AgentEvent::TurnStart { turn_id: turn_id.clone() });
             let outcome = self.run_round(number).await;
-            self.settings.events.emit(AgentEvent::TurnEnd { turn_id });
+            self.context.settings.events.emit(AgentEvent::TurnEnd { turn_id });
             match outcome {
                 Ok(true) => {}
                 Ok(false) => return Ok(()),
                 Err(Failed { failure, attempts }) => {
                     if failure.is_about_the_request() {
                         // The provider would refuse it again with every later prompt.
-                        self.history.lock().take_back(place);
+                        self.context.history.lock().take_back(place);
                     }
                     return Err(AgentError::Failed(self.explain(&failure, attempts)));
                 }
@@ -78,15 +72,15 @@ impl Conversation {
     }
 
     fn explain(&self, failure: &Failure, attempts: u32) -> String {
-        let provider = &self.client.settings().name;
-        let mut text = format!("{provider}: {}", self.client.describe(failure));
+        let provider = &self.context.client.settings().name;
+        let mut text = format!("{provider}: {}", self.context.client.describe(failure));
         if failure.is_overflow() {
-            let window = self.model.context_window;
+            let window = self.context.model.context_window;
             let window = window.map(|tokens| format!(" ({tokens} tokens)")).unwrap_or_default();
             text = format!(
                 "the conversation is longer than {} can read{window}: start a new session, or ask \
                  for less. The last prompt is forgotten. {text}",
-                self.model.id
+                self.context.model.id
             );
         } else if failure.is_about_the_request() {
             text.push_str(". The last prompt is forgotten");
@@ -101,16 +95,16 @@ impl Conversation {
     async fn run_round(&self, number: u32) -> Result<bool, Failed> {
         let mut attempts = 0;
         loop {
-            let mut round = Round::new(self, number);
+            let mut round = Round::new(&self.context, number);
             let failure = match round.receive().await {
                 Ok(()) => return Ok(round.use_tools().await),
                 Err(failure) => failure,
             };
-            let limits = &self.client.settings().limits;
+            let limits = &self.context.client.settings().limits;
             let wait = failure.retry_wait(attempts, limits).filter(|_| round.is_empty());
             attempts += 1;
             drop(round);
-            let provider = &*self.client.settings().name;
+            let provider = &*self.context.client.settings().name;
             let Some(wait) = wait else {
                 tracing::warn!(provider, reason = failure.headline(), "a request failed");
                 return Err(Failed { failure, attempts });
@@ -119,25 +113,6 @@ impl Conversation {
             tracing::info!(provider, reason = failure.headline(), wait_ms, "asking again");
             sleep(wait).await;
         }
-    }
-
-    pub(super) fn request(&self) -> Value {
-        let messages = self.history.lock().to_json();
-        let mut request = json!({ "model": self.model.id, "messages": messages, "stream": true });
-        // Read for every request: the tools may change during a turn.
-        let tools = self.settings.tools.iter().map(|tool| {
-            json!({ "type": "function", "function": {
-                "name": tool.name,
-                "description": tool.description,
-                "parameters": tool.parameters,
-            } })
-        });
-        let tools: Vec<_> = tools.collect();
-        // Some providers refuse an empty list.
-        if !tools.is_empty() {
-            request["tools"] = Value::Array(tools);
-        }
-        request
     }
 }
 
@@ -155,6 +130,6 @@ impl AgentSession for Conversation {
     }
 
     async fn stop(&self) {
-        self.history.lock().clear();
+        self.context.history.lock().clear();
     }
 }

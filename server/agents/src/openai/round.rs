@@ -3,21 +3,23 @@
 //! A round writes itself into the history when it is dropped, and by nothing else. So it does not
 //! matter whether it came to its end, failed, was aborted, or was dropped with the whole turn.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use serde_json::{Map, Value};
+use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
 use wire::{ToolError, ToolResult};
 
 use super::answer::{Answer, ModelCall};
 use super::chunk::Chunk;
-use super::client::{Body, BodyKind};
-use super::conversation::Conversation;
+use super::client::{Body, BodyKind, Client};
 use super::events::{Decoder, Event};
 use super::failure::{Complaint, Failure, shorten};
-use super::history::{AnsweredCall, Said};
+use super::history::{AnsweredCall, History, Said};
 use crate::contract::{AgentEvent, AgentSettings};
+use crate::provider::ProviderModel;
 
 /// What may still come after the model has stopped: a count of tokens and the end mark.
 const EPILOGUE: Duration = Duration::from_secs(2);
@@ -25,9 +27,38 @@ const EPILOGUE: Duration = Duration::from_secs(2);
 const LAST_BYTES: Duration = Duration::from_millis(100);
 const END_MARK: &str = "[DONE]";
 
+/// What all rounds of a conversation share.
+pub(super) struct RoundContext {
+    pub(super) client: Arc<Client>,
+    pub(super) model: ProviderModel,
+    pub(super) settings: AgentSettings,
+    pub(super) history: Mutex<History>,
+}
+
+impl RoundContext {
+    fn request(&self) -> Value {
+        let messages = self.history.lock().to_json();
+        let mut request = json!({ "model": self.model.id, "messages": messages, "stream": true });
+        // Read for every request: the tools may change during a turn.
+        let tools = self.settings.tools.iter().map(|tool| {
+            json!({ "type": "function", "function": {
+                "name": tool.name,
+                "description": tool.description,
+                "parameters": tool.parameters,
+            } })
+        });
+        let tools: Vec<_> = tools.collect();
+        // Some providers refuse an empty list.
+        if !tools.is_empty() {
+            request["tools"] = Value::Array(tools);
+        }
+        request
+    }
+}
+
 /// One request to the model, while it is under way.
 pub(super) struct Round<'a> {
-    conversation: &'a Conversation,
+    context: &'a RoundContext,
     number: u32,
     answer: Answer<'a>,
     /// The calls of a complete answer.
@@ -37,9 +68,9 @@ pub(super) struct Round<'a> {
 }
 
 impl<'a> Round<'a> {
-    pub(super) fn new(conversation: &'a Conversation, number: u32) -> Self {
-        let answer = Answer::new(&conversation.settings.events, number);
-        Self { conversation, number, answer, called: Vec::new(), answered: Vec::new() }
+    pub(super) fn new(context: &'a RoundContext, number: u32) -> Self {
+        let answer = Answer::new(&context.settings.events, number);
+        Self { context, number, answer, called: Vec::new(), answered: Vec::new() }
     }
 
     /// Whether nothing has come of it yet, so that the request can be sent again.
@@ -58,8 +89,8 @@ impl<'a> Round<'a> {
     }
 
     async fn receive_all(&mut self) -> Result<(), Failure> {
-        let client = &self.conversation.client;
-        let mut body = client.chat(self.conversation.request()).await?;
+        let client = &self.context.client;
+        let mut body = client.chat(self.context.request()).await?;
         match body.kind() {
             BodyKind::Stream => self.receive_stream(&mut body).await,
             BodyKind::Whole => {
@@ -122,7 +153,7 @@ impl<'a> Round<'a> {
 
     fn report_usage(&self) {
         if let Some(usage) = self.answer.usage {
-            self.emit(AgentEvent::Usage { model: self.conversation.model.id.clone(), usage });
+            self.emit(AgentEvent::Usage { model: self.context.model.id.clone(), usage });
         }
     }
 
@@ -163,7 +194,7 @@ impl<'a> Round<'a> {
                 call.arguments.as_ref().ok(),
             ));
             let call_id = self.call_id(place);
-            let outcome = use_tool(self.conversation, call.name, call.arguments, call_id);
+            let outcome = use_tool(self.context, call.name, call.arguments, call_id);
             running.push(async move { (place, outcome.await) });
         }
         while let Some((place, outcome)) = running.next().await {
@@ -179,7 +210,7 @@ impl<'a> Round<'a> {
     }
 
     fn emit(&self, event: AgentEvent) {
-        self.conversation.settings.events.emit(event);
+        self.context.settings.events.emit(event);
     }
 }
 
@@ -190,19 +221,19 @@ impl Drop for Round<'_> {
             reasoning: std::mem::take(&mut self.answer.reasoning),
             calls: std::mem::take(&mut self.answered),
         };
-        self.conversation.history.lock().answer(said);
+        self.context.history.lock().answer(said);
     }
 }
 
 async fn use_tool(
-    conversation: &Conversation,
+    context: &RoundContext,
     name: String,
     arguments: Result<Map<String, Value>, String>,
     call_id: String,
 ) -> Result<ToolResult, ToolError> {
     match arguments {
         Ok(arguments) => {
-            let AgentSettings { events, tools, .. } = &conversation.settings;
+            let AgentSettings { events, tools, .. } = &context.settings;
             tools.call(&name, events.follow_call(&call_id, Value::Object(arguments))).await
         }
         Err(text) => Err(ToolError {
