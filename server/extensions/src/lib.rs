@@ -21,11 +21,8 @@ mod content;
 mod discovery;
 mod events;
 mod frames;
-mod hooks;
-mod manage;
 mod peer;
 mod process;
-mod program;
 mod result;
 mod runtime;
 mod schema;
@@ -47,7 +44,7 @@ use discovery::{Found, discover};
 use runtime::{Missing, Runtime};
 use trust::{Standing, Trust};
 
-pub use hooks::ErrorHandling;
+pub use session::hooks::ErrorHandling;
 pub use session::{SessionExtensions, SessionParts, SessionPort};
 
 /// Where extensions are found, and which may run.

@@ -1,5 +1,9 @@
 //! All extensions of one session.
 
+pub(super) mod hooks;
+mod manage;
+mod program;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,13 +17,13 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wire::{ExtensionInfo, ExtensionState, Extensions, LogLevel, SessionId, SessionResponse};
 
+use super::ExtensionHost;
 use super::discovery::{Found, discover};
 use super::events::Events;
-use super::hooks::Hooks;
 use super::peer::{INVALID_PARAMS, Refusal, UNKNOWN_METHOD};
 use super::process::{Launch, Process};
-use super::program::{Joining, Program, reported_info};
-use super::{ExtensionHost, manage};
+use hooks::Hooks;
+use program::{Joining, Program, reported_info};
 
 /// Version of the protocol between extensions and their host.
 const PROTOCOL: u32 = 3;
@@ -107,11 +111,11 @@ impl SessionExtensions {
         })
     }
 
-    pub(super) fn host(&self) -> &ExtensionHost {
+    fn host(&self) -> &ExtensionHost {
         &self.host
     }
 
-    pub(super) fn parts(&self) -> &SessionParts {
+    fn parts(&self) -> &SessionParts {
         &self.parts
     }
 
@@ -242,24 +246,24 @@ impl SessionExtensions {
         }
     }
 
-    pub(super) fn programs(&self) -> Vec<Arc<Program>> {
+    fn programs(&self) -> Vec<Arc<Program>> {
         self.state.lock().programs.clone()
     }
 
-    pub(super) fn final_message(&self) -> Option<String> {
+    fn final_message(&self) -> Option<String> {
         self.events.lock().final_message.clone()
     }
 
-    pub(super) fn add_context(&self, context: String) {
+    fn add_context(&self, context: String) {
         self.state.lock().context.push(context);
     }
 
-    pub(super) fn take_context(&self) -> Vec<String> {
+    fn take_context(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().context)
     }
 
     /// Handles a log message of an extension.
-    pub(super) fn log(&self, program: &Program, level: LogLevel, message: &str, ephemeral: bool) {
+    fn log(&self, program: &Program, level: LogLevel, message: &str, ephemeral: bool) {
         program.remember(level, message);
         if program.may_log() {
             let mut message = message.to_owned();
@@ -269,7 +273,7 @@ impl SessionExtensions {
     }
 
     /// All extensions that were found, each with the reason if it must not be started.
-    pub(super) async fn judged(self: &Arc<Self>) -> Vec<(Found, Option<String>)> {
+    async fn judged(self: &Arc<Self>) -> Vec<(Found, Option<String>)> {
         let session = Arc::clone(self);
         let found = tokio::task::spawn_blocking(move || {
             let user_folder = session.host.settings.user_folder.as_deref();
@@ -394,7 +398,7 @@ impl SessionExtensions {
     }
 
     /// Removes the tools of a program that ends.
-    pub(super) fn take_away(&self, program: &Program) {
+    fn take_away(&self, program: &Program) {
         self.parts.tools.remove(&program.info().tools);
     }
 
@@ -411,12 +415,7 @@ impl SessionExtensions {
     }
 
     /// Answers a request of an extension, other than the one to join.
-    pub(super) fn answer(
-        &self,
-        program: &Program,
-        method: &str,
-        params: &Value,
-    ) -> Result<Value, Refusal> {
+    fn answer(&self, program: &Program, method: &str, params: &Value) -> Result<Value, Refusal> {
         match method {
             "connect" => {
                 let version = env!("CARGO_PKG_VERSION");

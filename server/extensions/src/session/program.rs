@@ -18,13 +18,13 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use wire::{ExtensionInfo, ExtensionLine, ExtensionState, LogLevel};
 
-use super::discovery::Found;
-use super::frames::read_frame;
-use super::iso_8601;
-use super::peer::{INVALID_PARAMS, Incoming, Peer, Refusal};
-use super::process::{Pipes, Process, describe};
-use super::session::SessionExtensions;
-use super::tool::Declaration;
+use super::SessionExtensions;
+use crate::discovery::Found;
+use crate::frames::read_frame;
+use crate::iso_8601;
+use crate::peer::{INVALID_PARAMS, Incoming, Peer, Refusal};
+use crate::process::{Pipes, Process, describe};
+use crate::tool::Declaration;
 
 /// How many recent lines of its log are kept, and how much of each.
 const LINES: usize = 50;

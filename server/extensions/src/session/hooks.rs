@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use wire::{LogLevel, PermissionKind, PermissionRequest, ToolError, ToolResult};
 
-use super::events::hook_input;
+use super::SessionExtensions;
 use super::program::Program;
-use super::result;
-use super::session::SessionExtensions;
+use crate::events::hook_input;
+use crate::result;
 
 /// How often a turn is repeated at most, whatever an extension asks for.
 const MOST_RETRIES: u64 = 10;

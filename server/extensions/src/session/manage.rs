@@ -16,10 +16,10 @@ use wire::{
     ExtensionInfo, ExtensionSource, PermissionKind, PermissionRequest, ToolError, ToolResult,
 };
 
-use super::discovery::{ENTRY, folder_of};
-use super::session::SessionExtensions;
+use super::SessionExtensions;
+use crate::discovery::{ENTRY, folder_of};
 
-const SCAFFOLD: &str = include_str!("node/scaffold.mjs");
+const SCAFFOLD: &str = include_str!("../node/scaffold.mjs");
 const LONGEST_NAME: usize = 64;
 
 /// The two tools, for a session in a trusted folder.
