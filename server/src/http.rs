@@ -26,6 +26,7 @@ mod outbox;
 mod pace;
 mod pages;
 mod places;
+mod plain_page;
 mod server_api;
 mod session_api;
 mod task_api;

@@ -7,14 +7,15 @@
 //! 2. [`host`]: `Host` is one of our own names (a foreign one is DNS rebinding);
 //! 3. no header that these checks depend on appears twice;
 //! 4. [`origin`]: the request was not caused by another site;
-//! 5. [`access`]: it carries an access key, or the cookie of a login ([`logins`]), if there is a
-//!    key; clients that try keys are slowed down ([`brake`]);
+//! 5. [`admission`]: it carries an access key ([`access`]), or the cookie of a login ([`logins`]),
+//!    if there is a key; clients that try keys are slowed down ([`brake`]);
 //! 6. if it acts: the key allows it, it is intended ([`intent`]), and a login presents its secret;
 //! 7. the body is within the limit, if its length is declared.
 //!
 //! All checks are plain functions over the request's head; `http::guard` applies them.
 
 pub mod access;
+pub mod admission;
 pub mod brake;
 pub mod host;
 pub mod intent;
@@ -29,7 +30,8 @@ use std::time::Duration;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
 
-use access::{Access, Caller};
+use access::Caller;
+use admission::Access;
 use host::OwnNames;
 use peer::Peer;
 

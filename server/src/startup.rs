@@ -32,7 +32,7 @@ use crate::http::{self, AppState, Portal};
 use crate::notices::Notices;
 use crate::reload::{self, Governed};
 use crate::security::Policy;
-use crate::security::access::Access;
+use crate::security::admission::Access;
 use crate::security::host::OwnNames;
 use crate::site::Site;
 

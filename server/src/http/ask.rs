@@ -4,6 +4,7 @@
 use axum::http::StatusCode;
 use axum::response::Response;
 
+use super::plain_page::{self, escape};
 use super::{AppState, login};
 
 /// A plain form. The status says whether the request itself was in order.
@@ -31,31 +32,5 @@ pub(super) fn page(state: &AppState, path: &str, status: StatusCode) -> Response
         login::STORED_AS
     );
     let script = state.policy.access.is_locked().then_some(&*script);
-    login::page(state, status, question, &body, script)
-}
-
-/// Escapes text for HTML, including attributes.
-pub(super) fn escape(text: &str) -> String {
-    let mut html = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => html.push_str("&amp;"),
-            '<' => html.push_str("&lt;"),
-            '>' => html.push_str("&gt;"),
-            '"' => html.push_str("&quot;"),
-            '\'' => html.push_str("&#39;"),
-            c => html.push(c),
-        }
-    }
-    html
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_can_not_leave_its_attribute() {
-        assert_eq!(escape("/a\"><b>&'"), "/a&quot;&gt;&lt;b&gt;&amp;&#39;");
-    }
+    plain_page::page(state, status, question, &body, script)
 }

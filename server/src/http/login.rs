@@ -13,12 +13,12 @@ use std::time::Duration;
 
 use axum::extract::rejection::{FormRejection, QueryRejection};
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::response::{Html, IntoResponse, Redirect, Response};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form, Json};
 use serde::{Deserialize, Serialize};
 
-use super::ask::escape;
+use super::plain_page::{escape, page};
 use super::{AppState, error};
 use crate::security::access::{Caller, Role};
 use crate::security::logins::{LoginInfo, Logins};
@@ -290,36 +290,4 @@ pub(super) fn form(state: &AppState, hint: Hint) -> Response {
          <div class=\"button-row\"><button class=\"button primary\">Log in</button></div></form>"
     );
     page(state, StatusCode::UNAUTHORIZED, "Log in", &body, None)
-}
-
-/// A small page outside the app, with at most one script.
-pub(super) fn page(
-    state: &AppState,
-    status: StatusCode,
-    title: &str,
-    body: &str,
-    script: Option<&str>,
-) -> Response {
-    let css = &state.site.assets().css;
-    let nonce = uuid::Uuid::new_v4().simple().to_string();
-    let (script, allowed) = match script {
-        Some(script) => (
-            format!("<script type=\"module\" nonce=\"{nonce}\">{script}</script>"),
-            format!("script-src 'nonce-{nonce}'; connect-src 'self'; "),
-        ),
-        None => (String::new(), String::new()),
-    };
-    let page = format!(
-        "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <title>{title} · Copilot Portal</title><link rel=\"icon\" href=\"/favicon.svg\">\
-         <link rel=\"stylesheet\" href=\"{css}\"></head><body>\
-         <main class=\"site-main\">{body}</main>{script}</body></html>"
-    );
-    let policy = format!(
-        "default-src 'none'; style-src 'self'; img-src 'self'; {allowed}form-action 'self'; \
-         base-uri 'none'; frame-ancestors 'none'"
-    );
-    let policy = HeaderValue::from_str(&policy).expect("a policy is plain ASCII");
-    (status, [(header::CONTENT_SECURITY_POLICY, policy)], Html(page)).into_response()
 }

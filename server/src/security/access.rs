@@ -1,15 +1,11 @@
 //! Access keys, and what their holders may do.
 
 use std::fmt;
-use std::net::IpAddr;
 
-use axum::http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::brake::Brake;
-use super::logins::{LoginId, Logins};
-use super::{Deed, text};
+use super::Deed;
 
 /// What a key grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +95,9 @@ impl fmt::Debug for AccessKey {
     }
 }
 
+/// Identifies a login in lists.
+pub type LoginId = uuid::Uuid;
+
 /// The caller, as far as the key tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caller {
@@ -120,55 +119,6 @@ impl Caller {
     }
 }
 
-/// Access control: the keys, the logins, and the brake for wrong keys.
-#[derive(Debug, Default)]
-pub struct Access {
-    keys: Vec<AccessKey>,
-    /// The browsers that are logged in.
-    pub logins: Logins,
-    /// Slows down clients that try keys.
-    pub brake: Brake,
-}
-
-impl Access {
-    /// Admits callers with one of these keys; everybody if there are none.
-    pub fn new(keys: impl IntoIterator<Item = AccessKey>) -> Self {
-        Self { keys: keys.into_iter().collect(), ..Self::default() }
-    }
-
-    /// True if there is a key.
-    pub fn is_locked(&self) -> bool {
-        !self.keys.is_empty()
-    }
-
-    /// The key that matches. Always compares with all keys.
-    pub fn find_key(&self, key: &str) -> Option<&AccessKey> {
-        self.keys
-            .iter()
-            .fold(None, |found, own| if own.opens_with(key) { Some(own) } else { found })
-    }
-
-    /// The caller with these headers; `None` for a stranger.
-    pub fn recognise(&self, headers: &HeaderMap, from: Option<IpAddr>) -> Option<Caller> {
-        if !self.is_locked() {
-            return Some(Caller::Anyone);
-        }
-        if headers.contains_key(header::AUTHORIZATION) {
-            let key = bearer(headers).and_then(|key| self.find_key(key));
-            if key.is_none() {
-                self.brake.failed(from);
-            }
-            return key.map(|key| Caller::Bearer(key.rights));
-        }
-        self.logins.find(headers)
-    }
-}
-
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, key) = text(headers, &header::AUTHORIZATION)?.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
-}
-
 /// A random text of 244 bits.
 pub(super) fn random() -> String {
     [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|part| part.simple().to_string()).concat()
@@ -184,36 +134,6 @@ mod tests {
     use super::*;
 
     const KEY: &str = "correct-horse-battery";
-
-    fn caller(value: &str) -> Option<Caller> {
-        let viewer = Rights { role: Role::Viewer, may_answer: false };
-        let access = Access::new([
-            AccessKey::new(KEY),
-            AccessKey::named("screen", viewer, "wall-screen-battery"),
-        ]);
-        let headers = [(header::AUTHORIZATION, value.parse().expect("a header value"))];
-        access.recognise(&headers.into_iter().collect(), None)
-    }
-
-    #[test]
-    fn a_key_brings_its_rights() {
-        let operator = Some(Caller::Bearer(Rights::OPERATOR));
-        assert_eq!(caller("Bearer correct-horse-battery"), operator);
-        assert_eq!(caller("bearer correct-horse-battery"), operator);
-        let viewer = Rights { role: Role::Viewer, may_answer: false };
-        assert_eq!(caller("Bearer wall-screen-battery"), Some(Caller::Bearer(viewer)));
-    }
-
-    #[test]
-    fn anything_else_is_a_stranger() {
-        assert_eq!(Access::new([AccessKey::new(KEY)]).recognise(&HeaderMap::new(), None), None);
-        for value in ["Bearer correct-horse-batter", "Basic correct-horse-battery", KEY, "Bearer "]
-        {
-            assert_eq!(caller(value), None, "{value}");
-        }
-        let everybody = Access::default().recognise(&HeaderMap::new(), None);
-        assert_eq!(everybody, Some(Caller::Anyone));
-    }
 
     #[test]
     fn rights_go_by_role_and_by_the_leave_to_answer() {

@@ -10,7 +10,7 @@ use axum::http::{HeaderMap, HeaderName, header};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::access::{AccessKey, Caller, Rights, equal, random};
+use super::access::{AccessKey, Caller, LoginId, Rights, equal, random};
 use super::text;
 
 /// The header in which pages present the secret of their login.
@@ -24,9 +24,6 @@ const LONGEST: Duration = Duration::from_hours(30 * 24);
 const MOST: usize = 256;
 /// How much of a browser's `User-Agent` is kept, in characters.
 const LONGEST_AGENT: usize = 200;
-
-/// Identifies a login in lists.
-pub type LoginId = uuid::Uuid;
 
 /// All logins. Kept in memory only.
 #[derive(Debug, Default)]

@@ -1,0 +1,97 @@
+//! Who is let in: callers with one of the keys, and browsers that are logged in.
+
+use std::net::IpAddr;
+
+use axum::http::{HeaderMap, header};
+
+use super::access::{AccessKey, Caller};
+use super::brake::Brake;
+use super::logins::Logins;
+use super::text;
+
+/// Access control: the keys, the logins, and the brake for wrong keys.
+#[derive(Debug, Default)]
+pub struct Access {
+    keys: Vec<AccessKey>,
+    /// The browsers that are logged in.
+    pub logins: Logins,
+    /// Slows down clients that try keys.
+    pub brake: Brake,
+}
+
+impl Access {
+    /// Admits callers with one of these keys; everybody if there are none.
+    pub fn new(keys: impl IntoIterator<Item = AccessKey>) -> Self {
+        Self { keys: keys.into_iter().collect(), ..Self::default() }
+    }
+
+    /// True if there is a key.
+    pub fn is_locked(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
+    /// The key that matches. Always compares with all keys.
+    pub fn find_key(&self, key: &str) -> Option<&AccessKey> {
+        self.keys
+            .iter()
+            .fold(None, |found, own| if own.opens_with(key) { Some(own) } else { found })
+    }
+
+    /// The caller with these headers; `None` for a stranger.
+    pub fn recognise(&self, headers: &HeaderMap, from: Option<IpAddr>) -> Option<Caller> {
+        if !self.is_locked() {
+            return Some(Caller::Anyone);
+        }
+        if headers.contains_key(header::AUTHORIZATION) {
+            let key = bearer(headers).and_then(|key| self.find_key(key));
+            if key.is_none() {
+                self.brake.failed(from);
+            }
+            return key.map(|key| Caller::Bearer(key.rights()));
+        }
+        self.logins.find(headers)
+    }
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, key) = text(headers, &header::AUTHORIZATION)?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::access::{Rights, Role};
+    use super::*;
+
+    const KEY: &str = "correct-horse-battery";
+
+    fn caller(value: &str) -> Option<Caller> {
+        let viewer = Rights { role: Role::Viewer, may_answer: false };
+        let access = Access::new([
+            AccessKey::new(KEY),
+            AccessKey::named("screen", viewer, "wall-screen-battery"),
+        ]);
+        let headers = [(header::AUTHORIZATION, value.parse().expect("a header value"))];
+        access.recognise(&headers.into_iter().collect(), None)
+    }
+
+    #[test]
+    fn a_key_brings_its_rights() {
+        let operator = Some(Caller::Bearer(Rights::OPERATOR));
+        assert_eq!(caller("Bearer correct-horse-battery"), operator);
+        assert_eq!(caller("bearer correct-horse-battery"), operator);
+        let viewer = Rights { role: Role::Viewer, may_answer: false };
+        assert_eq!(caller("Bearer wall-screen-battery"), Some(Caller::Bearer(viewer)));
+    }
+
+    #[test]
+    fn anything_else_is_a_stranger() {
+        assert_eq!(Access::new([AccessKey::new(KEY)]).recognise(&HeaderMap::new(), None), None);
+        for value in ["Bearer correct-horse-batter", "Basic correct-horse-battery", KEY, "Bearer "]
+        {
+            assert_eq!(caller(value), None, "{value}");
+        }
+        let everybody = Access::default().recognise(&HeaderMap::new(), None);
+        assert_eq!(everybody, Some(Caller::Anyone));
+    }
+}
