@@ -1,15 +1,19 @@
-//! The house stands: crates and modules depend on each other in one direction only.
+//! Crates and modules depend on each other in one direction only.
 //!
-//! What a crate may use is written down here, so that a new door is a decision. Within a crate the
-//! modules must not form a circle; which of them stands above which is up to the code.
+//! The dependencies between crates are listed here, so that a new one is a deliberate decision.
+//! Within a crate the children of a module must not form a circle; their order is up to the code.
+//! A module and its own children may use each other.
 
+mod modules;
 mod sources;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use sources::{Graph, Package, find_circle};
+use modules::{Graph, Modules, find_circle};
+use sources::Package;
 
-/// Which of our crates each of them may use besides `wire`, which all may. Tests may use any.
+/// Which crates of the workspace each of them may use besides `wire`, which all may. Tests may use
+/// any.
 const DOORS: [(&str, &[&str]); 10] = [
     ("wire", &[]),
     ("platform", &[]),
@@ -21,6 +25,22 @@ const DOORS: [(&str, &[&str]); 10] = [
     ("app", &[]),
     ("frontend", &["app"]),
     ("server", &["agents", "app", "copilot", "engine", "extensions", "platform", "store"]),
+];
+
+/// Uses that close a circle and are still to be removed: crate, parent, module, and what it uses.
+const KNOWN_CIRCLES: [(&str, &str, &str, &str); 8] = [
+    // Responses become JSON while they are written, and read the log through the call's source.
+    ("store", "live", "delivery", "call"),
+    // A stream writes to its outlet, whose port lets extensions write to the stream.
+    ("engine", "session", "outlet", "stream"),
+    // The manager keeps the policy that is made from its settings.
+    ("engine", "session", "rights", "manager"),
+    // The file consists of the tables, which take the whole file to explain their mistakes.
+    ("server", "config", "bridge", "file"),
+    ("server", "config", "copilot", "file"),
+    ("server", "config", "extensions", "file"),
+    ("server", "config", "keys", "file"),
+    ("server", "config", "providers", "file"),
 ];
 
 #[test]
@@ -48,14 +68,23 @@ fn only_one_crate_compiles_the_copilot_sdk() {
 }
 
 #[test]
-fn no_modules_of_a_crate_depend_on_each_other_in_a_circle() {
+fn no_sibling_modules_depend_on_each_other_in_a_circle() {
+    let packages = Package::all();
+    let mut unused: BTreeSet<_> = KNOWN_CIRCLES.iter().collect();
     for (name, _) in DOORS {
-        let packages = Package::all();
         let package = packages.iter().find(|package| package.name == name).expect(name);
-        let graph = package.modules();
-        assert!(!graph.is_empty(), "{name} has modules or at least a root");
-        assert_eq!(find_circle(&graph), None, "in {name}");
+        for (parent, mut graph) in package.modules().graphs() {
+            for known in KNOWN_CIRCLES.iter().filter(|known| (known.0, known.1) == (name, &*parent))
+            {
+                let used = graph.get_mut(known.2).is_some_and(|uses| uses.remove(known.3));
+                if used {
+                    unused.remove(known);
+                }
+            }
+            assert_eq!(find_circle(&graph), None, "in {name}::{parent}");
+        }
     }
+    assert_eq!(unused, BTreeSet::new(), "these are gone: remove them from the list");
 }
 
 #[test]
@@ -69,4 +98,25 @@ fn circles_are_found() {
     assert_eq!(find_circle(&graph(&[("a", &["b", "c"]), ("b", &["c"]), ("c", &[])])), None);
     let circle = find_circle(&graph(&[("a", &["b"]), ("b", &["c"]), ("c", &["b"])]));
     assert_eq!(circle.as_deref(), Some("b → c → b"));
+}
+
+#[test]
+fn circles_below_the_root_are_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let file = folder.path().join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(file, text).expect("a file");
+    };
+    write("lib.rs", "mod a;\nmod d;\npub use a::{b::B, c};\n");
+    write("a.rs", "mod b;\npub mod c;\nuse b::B;\n");
+    write("a/b.rs", "// use super::missing;\nuse super::{\n    c::{C, D},\n};\npub struct B;\n");
+    write("a/c.rs", "mod deep;\npub struct C;\n");
+    write("a/c/deep.rs", "fn make() -> crate::B { super::super::B }\n");
+    write("d.rs", "use crate::c::C;\nmod tests {\n    use super::super::a;\n}\n");
+    let graphs = Modules::read(folder.path()).graphs();
+    assert_eq!(graphs.keys().collect::<Vec<_>>(), ["", "a"]);
+    assert_eq!(find_circle(&graphs[""]), None);
+    assert!(graphs[""]["d"].contains("a"));
+    assert_eq!(find_circle(&graphs["a"]).as_deref(), Some("b → c → b"));
 }
