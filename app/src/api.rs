@@ -50,7 +50,7 @@ impl fmt::Display for ApiError {
                 write!(f, "The server refused the request ({status}): {reason}")
             }
             Self::Domain { .. } => f.write_str(&self.explain(Known::default())),
-            Self::Malformed(detail) => write!(f, "The server's answer makes no sense: {detail}"),
+            Self::Malformed(detail) => write!(f, "The server sent an invalid answer: {detail}"),
         }
     }
 }

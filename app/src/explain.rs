@@ -27,7 +27,7 @@ pub(crate) fn explain(name: ErrorName, known: &Known<'_>) -> String {
     let model = known.model.filter(|model| !model.is_empty());
     match (name, folder, model, known.details) {
         (ErrorName::ModelIdNotFound, _, Some(model), _) => {
-            format!("The model {model} is not available any more. Refresh the list.")
+            format!("The model {model} is no longer available. Refresh the list.")
         }
         (ErrorName::ModelNotAvailable, _, _, Some(details)) => {
             format!("{} The server says: {details}", sentence(name))
@@ -48,19 +48,19 @@ pub(crate) fn explain(name: ErrorName, known: &Known<'_>) -> String {
 /// compile without its sentence.
 fn sentence(name: ErrorName) -> &'static str {
     match name {
-        ErrorName::ModelIdNotFound => "This model is not available any more. Refresh the list.",
+        ErrorName::ModelIdNotFound => "This model is no longer available. Refresh the list.",
         ErrorName::ModelNotAvailable => "The model's provider could not start a session.",
         ErrorName::WorkingDirectoryNotAbsolutePath => {
             "This is not an absolute path. Start with the root, as in /home/me/project."
         }
         ErrorName::WorkingDirectoryNotExists => "There is no such folder on the server's machine.",
         ErrorName::SessionNotFound | ErrorName::SessionClosed => "This session has ended.",
-        ErrorName::TaskNotFound => "There is no such task, or not any more.",
+        ErrorName::TaskNotFound => "There is no such task, or it no longer exists.",
         ErrorName::TaskClosed => "This task has ended.",
         ErrorName::TaskCannotClose => "This task ends with the turns of its session.",
-        ErrorName::JobNotFound => "There is no such job, or not any more.",
+        ErrorName::JobNotFound => "There is no such job, or it no longer exists.",
         ErrorName::JobsClosed => "This job has ended.",
-        ErrorName::EntryNotInstalled => "No tasks and jobs are installed.",
+        ErrorName::EntryNotInstalled => "No tasks or jobs are installed.",
         ErrorName::UserInputRequired => "This job needs input: say what it is about.",
         ErrorName::HttpRequestTimeout => "Nothing happened for a while.",
         ErrorName::ParallelCallNotSupported => "Another call of this reader is still pending.",
@@ -72,9 +72,7 @@ fn sentence(name: ErrorName) -> &'static str {
         }
         ErrorName::PermissionNotPending => "Too late: already answered or withdrawn.",
         ErrorName::InvalidPermissionDecision => "The server does not know this answer.",
-        ErrorName::InvalidPermissionMode => {
-            "The server does not know this way to give permissions."
-        }
+        ErrorName::InvalidPermissionMode => "The server does not know this permission mode.",
         ErrorName::InvalidExtensionTrust => "The server does not know this decision on extensions.",
         ErrorName::StillRunning => "It is still running. Stop it first.",
         ErrorName::InvalidTitle => "A title is one line with something in it.",
@@ -96,12 +94,12 @@ mod tests {
             (
                 ErrorName::ModelIdNotFound,
                 nothing,
-                "This model is not available any more. Refresh the list.",
+                "This model is no longer available. Refresh the list.",
             ),
             (
                 ErrorName::ModelIdNotFound,
                 all,
-                "The model m-1 is not available any more. Refresh the list.",
+                "The model m-1 is no longer available. Refresh the list.",
             ),
             (
                 ErrorName::ModelNotAvailable,
@@ -128,7 +126,7 @@ mod tests {
                 Known { folder: Some(""), ..nothing },
                 "There is no such folder on the server's machine.",
             ),
-            (ErrorName::TaskNotFound, all, "There is no such task, or not any more."),
+            (ErrorName::TaskNotFound, all, "There is no such task, or it no longer exists."),
             (ErrorName::TooManySessions, all, "Too many sessions are open. Close one first."),
         ] {
             assert_eq!(explain(name, &known), text, "{name}");

@@ -312,7 +312,7 @@ test("what the server has forgotten of an ended job leaves its statuses", async 
   await job.stand("succeeded", "failed");
   await expect(job.elapsed).toHaveText(/^\d:\d\d$/);
   await job.node(0).click();
-  await expect(page.locator("#tab-panel")).toContainText("not kept any longer");
+  await expect(page.locator("#tab-panel")).toContainText("no longer kept");
 });
 
 test.describe("on a phone", () => {

@@ -143,7 +143,7 @@ base.describe("Stop Server", () => {
     await hydrated(page);
     await page.locator("#stop-server-button").click();
     const question = page.getByRole("dialog");
-    await expect(question).toContainText("Nothing runs on it.");
+    await expect(question).toContainText("Nothing is running.");
     await question.getByRole("button", { name: "Cancel" }).click();
     expect((await request.get(`${portal.url}/api/test`)).status()).toBe(200);
     await portal.stop();

@@ -11,7 +11,7 @@ test("a file is made once that is approved", async ({ page, folder }) => {
   const card = session.cards;
   await expect(card.locator(".permission-title")).toContainText("a.txt");
   await expect(card).toContainText("hi");
-  await expect(session.hint).toHaveText("The agent waits for your answer");
+  await expect(session.hint).toHaveText("The agent is waiting for your answer");
   await expect(page).toHaveTitle(/^\(\?\) /);
   expect(existsSync(path.join(folder, "a.txt"))).toBe(false);
 

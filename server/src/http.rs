@@ -73,7 +73,7 @@ pub struct Parts {
     pub tasks: Arc<TaskManager>,
     /// Starts and owns all jobs.
     pub jobs: Arc<JobManager>,
-    /// Prompts and agent runs in workspace folders.
+    /// Runs prompts and agents in projects.
     pub bridge: Arc<Bridge>,
     /// The folder from which entries may be installed by request; `None` outside test mode.
     pub test_folder: Option<PathBuf>,

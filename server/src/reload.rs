@@ -72,7 +72,7 @@ pub fn watch(origin: Origin, governed: Governed, lifecycle: &Lifecycle) {
                         governed.notices.add(RESTART_NEEDED);
                     }
                     Some(Err(error)) => {
-                        tracing::error!(%error, "the settings stay as they were");
+                        tracing::error!(%error, "invalid settings file, keeping the current settings");
                     }
                     None => {}
                 }

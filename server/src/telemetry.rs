@@ -2,7 +2,7 @@
 //! for the start-up lines, which scripts read.
 //!
 //! ```text
-//!  whoever logs ─► queue of lines ─► one thread ─► standard error
+//!  any thread ─► queue of lines ─► one thread ─► standard error
 //!                     └─ full: the line is dropped and counted
 //! ```
 //!

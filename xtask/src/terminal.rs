@@ -56,7 +56,7 @@ impl StatusLine {
         }
     }
 
-    #[expect(clippy::unused_self, reason = "whoever writes must own the line")]
+    #[expect(clippy::unused_self, reason = "writing needs ownership of the line")]
     fn write(&mut self, text: &str) {
         let mut output = io::stderr().lock();
         // A closed standard error is no reason to stop the build.

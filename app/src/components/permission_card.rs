@@ -142,7 +142,7 @@ fn outcome_text(outcome: PermissionOutcome) -> &'static str {
         PermissionOutcome::ApprovedAlways => "✓ Approved for the rest of this session",
         PermissionOutcome::Denied => "✗ Denied",
         PermissionOutcome::TimedOut => "✗ Refused: nobody answered in time",
-        PermissionOutcome::Withdrawn => "✗ Withdrawn before anybody answered",
+        PermissionOutcome::Withdrawn => "✗ Withdrawn before anyone answered",
     }
 }
 
@@ -150,8 +150,8 @@ fn outcome_text(outcome: PermissionOutcome) -> &'static str {
 pub(crate) fn waiting_text(waiting: usize) -> Option<String> {
     match waiting {
         0 => None,
-        1 => Some("The agent waits for your answer".to_owned()),
-        many => Some(format!("The agent waits for {many} answers")),
+        1 => Some("The agent is waiting for your answer".to_owned()),
+        many => Some(format!("The agent is waiting for {many} answers")),
     }
 }
 
@@ -168,8 +168,8 @@ mod tests {
     #[test]
     fn questions_are_counted() {
         assert_eq!(waiting_text(0), None);
-        assert_eq!(waiting_text(1).as_deref(), Some("The agent waits for your answer"));
-        assert_eq!(waiting_text(2).as_deref(), Some("The agent waits for 2 answers"));
+        assert_eq!(waiting_text(1).as_deref(), Some("The agent is waiting for your answer"));
+        assert_eq!(waiting_text(2).as_deref(), Some("The agent is waiting for 2 answers"));
     }
 
     #[test]

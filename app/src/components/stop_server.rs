@@ -63,7 +63,7 @@ fn question_for(has_session: bool, others: usize, jobs: &[&str]) -> String {
     };
     let ends: Vec<_> = [own, others, jobs].into_iter().flatten().collect();
     match &*ends {
-        [] => "Stop the server? Nothing runs on it.".to_owned(),
+        [] => "Stop the server? Nothing is running.".to_owned(),
         [ends] => format!("Stop the server? This ends {ends}."),
         [ends @ .., last] => format!("Stop the server? This ends {} and {last}.", ends.join(", ")),
     }
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn stopping_always_asks_and_names_what_it_ends() {
         for (has_session, others, jobs, question) in [
-            (false, 0, &[][..], "Stop the server? Nothing runs on it."),
+            (false, 0, &[][..], "Stop the server? Nothing is running."),
             (true, 0, &[], "Stop the server? This ends this session."),
             (false, 1, &[], "Stop the server? This ends a session."),
             (false, 3, &[], "Stop the server? This ends 3 sessions."),

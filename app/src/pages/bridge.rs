@@ -131,13 +131,15 @@ fn ProjectView(id: String, name: String) -> impl IntoView {
     }
 }
 
-const EMPTY: &str = "Nothing was said here yet. Give the agent a goal, or ask the model.";
+const EMPTY: &str = "Nothing here yet. Give the agent a goal, or ask the model.";
 
 fn connection_text(connection: &Connection) -> Option<String> {
     match connection {
         Connection::Connecting | Connection::Live | Connection::Ended => None,
         Connection::Lost(error) => Some(format!("Connection lost, trying again … {error}")),
-        Connection::NotFound => Some("There is no such project, or not any more.".to_owned()),
+        Connection::NotFound => {
+            Some("There is no such project, or it no longer exists.".to_owned())
+        }
     }
 }
 

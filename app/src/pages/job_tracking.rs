@@ -220,11 +220,11 @@ fn Notices(page: Page) -> impl IntoView {
                 Some(view! { <p class="banner">{text}</p> }.erase())
             }
             Connection::NotFound if tracking.job.with(|job| job.status.is_none()) => {
-                let text = "There is no such run of a job, or not any more.";
+                let text = "There is no such run of a job, or it no longer exists.";
                 Some(view! { <Lost text=text /> }.erase())
             }
             Connection::NotFound => {
-                let text = "The server does not know this run any more. This is how it stood last.";
+                let text = "The server no longer knows this run. This is its last known state.";
                 Some(view! { <p class="banner">{text}</p> }.erase())
             }
             _ => other_job(page, tracking),

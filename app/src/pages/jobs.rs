@@ -126,7 +126,7 @@ fn JobChoice(folder: String) -> impl IntoView {
     view! {
         {move || {
             if stopped.get() {
-                let text = "The server has been stopped. Start it again to go on.";
+                let text = "The server has been stopped. Start it again to continue.";
                 return view! { <Note title="Server stopped" text=text /> }.erase();
             }
             let left = view! { <Matrix draft=draft stopped=stopped /> }.erase();

@@ -114,7 +114,7 @@ impl Trust {
         if let Some(file) = &self.file
             && let Err(error) = write(file, &decided)
         {
-            tracing::warn!(file = %file.display(), %error, "trust can't be remembered");
+            tracing::warn!(file = %file.display(), %error, "cannot store the trusted folders");
         }
     }
 }
@@ -124,12 +124,12 @@ fn read(file: &Path) -> BTreeMap<String, Record> {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return BTreeMap::new(),
         Err(error) => {
-            tracing::warn!(file = %file.display(), %error, "trust can't be read");
+            tracing::warn!(file = %file.display(), %error, "cannot read the trusted folders");
             return BTreeMap::new();
         }
     };
     let document: Document = serde_json::from_slice(&text).unwrap_or_else(|error| {
-        tracing::warn!(file = %file.display(), %error, "trust can't be read");
+        tracing::warn!(file = %file.display(), %error, "cannot read the trusted folders");
         Document::default()
     });
     document.folders

@@ -97,7 +97,7 @@ fn narrow(path: &Path, data: &fs::Metadata) -> io::Result<()> {
     if mode & !allowed == 0 || data.uid() != rustix::process::geteuid().as_raw() {
         return Ok(());
     }
-    tracing::info!(path = %path.display(), mode = format_args!("{mode:o}"), "closed it to others");
+    tracing::info!(path = %path.display(), mode = format_args!("{mode:o}"), "revoked the access of other users");
     match fs::set_permissions(path, fs::Permissions::from_mode(mode & allowed)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,

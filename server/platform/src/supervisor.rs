@@ -92,7 +92,7 @@ pub fn end_orphans() {
         if left.is_empty() {
             return;
         }
-        tracing::warn!(orphans = left.len(), "a supervisor was killed, what it ran is ended");
+        tracing::warn!(orphans = left.len(), "a supervisor was killed, ending its orphans");
         for child in left {
             for process in descendants(child).into_iter().chain([child]) {
                 let _ = kill_process(process, Signal::KILL);

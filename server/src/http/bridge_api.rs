@@ -89,7 +89,7 @@ struct Unreadable(serde_json::Error);
 
 impl Unreadable {
     fn refuse(&self) -> Response {
-        let message = format!("the body is not as it should be: {}", self.0);
+        let message = format!("the body is not valid: {}", self.0);
         error::unreadable(StatusCode::BAD_REQUEST, &message)
     }
 }

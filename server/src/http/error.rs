@@ -154,7 +154,7 @@ pub(super) fn too_many_wrong_keys(wait: Duration) -> Response {
 
 /// There is no login, or its secret has already been returned.
 pub(super) fn no_secret() -> Response {
-    reply(StatusCode::FORBIDDEN, "LoginSecretTold", "the secret of a login is told once")
+    reply(StatusCode::FORBIDDEN, "LoginSecretTold", "the secret of a login is returned only once")
 }
 
 /// The role of the caller's key does not allow this.

@@ -136,7 +136,7 @@ async fn connection(stream: TcpStream, place: Arc<Place>, portal: Portal, lifecy
         biased;
         result = connection.as_mut() => result,
         () = place.evicted() => {
-            tracing::debug!(peer = %peer.address(), "let go for somebody else");
+            tracing::debug!(peer = %peer.address(), "disconnected to make room for another client");
             return;
         }
         () = lifecycle.ending() => {

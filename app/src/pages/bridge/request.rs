@@ -177,7 +177,7 @@ fn Choices(draft: Draft) -> impl IntoView {
                     autocomplete="off"
                     on:change:target=move |event| model.set(event.target().value())
                 >
-                    <option value="">"(as set up)"</option>
+                    <option value="">"(default)"</option>
                     {options}
                 </select>
             </div>
@@ -190,7 +190,7 @@ fn Choices(draft: Draft) -> impl IntoView {
                     step="1"
                     inputmode="numeric"
                     autocomplete="off"
-                    placeholder="as set up"
+                    placeholder="default"
                     disabled=move || mode.get() != Mode::Agent
                     prop:value=steps
                     on:input:target=move |event| steps.set(event.target().value())
@@ -229,7 +229,7 @@ fn CancelButton(draft: Draft, project: Project) -> impl IntoView {
 #[component]
 fn ClearButton(draft: Draft, name: String) -> impl IntoView {
     let question = RwSignal::new(None::<String>);
-    let ask = move |_| question.set(Some(format!("Forget what was said in {name}?")));
+    let ask = move |_| question.set(Some(format!("Clear the history of {name}?")));
     let clear = move |()| {
         let id = draft.id.get_value();
         spawn_local(async move {
@@ -269,7 +269,7 @@ fn NotifyButton() -> impl IntoView {
                             type="button"
                             id="bridge-notify"
                             class="button"
-                            title="When a run ends or asks while you look elsewhere"
+                            title="When a run ends or needs an answer while this page is hidden"
                             on:click=ask
                         >
                             "Notify me"

@@ -60,7 +60,7 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
                     <div id="session-ui" hidden></div>
                     <Note
                         title="Server stopped"
-                        text="The server has been stopped. Start it again to go on."
+                        text="The server has been stopped. Start it again to continue."
                     />
                 }
                     .erase()
@@ -117,7 +117,9 @@ fn ConnectionBanner(feed: Feed) -> impl IntoView {
         Connection::Connecting | Connection::Live => None,
         Connection::Lost(error) => Some(format!("Connection lost, trying again … {error}")),
         Connection::Ended => Some("This session has ended.".to_owned()),
-        Connection::NotFound => Some("There is no such session, or not any more.".to_owned()),
+        Connection::NotFound => {
+            Some("There is no such session, or it no longer exists.".to_owned())
+        }
     };
     view! {
         <div role="status" class="connection">

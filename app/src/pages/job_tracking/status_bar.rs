@@ -101,7 +101,7 @@ fn Aside(page: Page, tracking: Tracking) -> impl IntoView {
                                 class="waiting-hint"
                                 on:click=move |_| page.selected.set(Some(work))
                             >
-                                {move || format!("{} waits for your answer", page.label(work))}
+                                {move || format!("{} is waiting for your answer", page.label(work))}
                             </button>
                         }
                     })

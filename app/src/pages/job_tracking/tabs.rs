@@ -128,12 +128,12 @@ fn Said(feed: Feed) -> impl IntoView {
 
 /// Shown for what ended before the page could read it.
 const GONE: &str =
-    "What was said here is not kept any longer. The server forgets it a minute after its end.";
+    "This conversation is no longer kept: the server drops it a minute after its end.";
 
 fn why_nothing(status: Option<WorkStatus>) -> &'static str {
     match status {
         None => "This task has not started.",
-        Some(WorkStatus::Running) => "Nothing was said yet.",
+        Some(WorkStatus::Running) => "No messages yet.",
         Some(_) => GONE,
     }
 }

@@ -165,7 +165,7 @@ fn the_history_replaces_what_was_known() {
         vec![asked.clone(), message(1, Role::Assistant, "a b", None)],
         vec![approval(2)],
     ));
-    assert_eq!(cell.borrow().body, "a b", "whoever draws it hears of it");
+    assert_eq!(cell.borrow().body, "a b", "its view is notified");
     assert_eq!((log.running(), log.waiting()), (&[run(1)][..], 1));
     assert_eq!(
         shown(&log),

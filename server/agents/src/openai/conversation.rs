@@ -66,8 +66,8 @@ impl Conversation {
             }
         }
         Err(AgentError::Failed(format!(
-            "the model has used tools {limit} times without coming to an end, which is the limit \
-             for one prompt; ask it to go on if it should"
+            "the model has used tools {limit} times without finishing, which is the limit \
+             for one prompt; ask it to continue if it should"
         )))
     }
 
@@ -110,7 +110,7 @@ impl Conversation {
                 return Err(Failed { failure, attempts });
             };
             let wait_ms = wait.as_millis();
-            tracing::info!(provider, reason = failure.headline(), wait_ms, "asking again");
+            tracing::info!(provider, reason = failure.headline(), wait_ms, "retrying the request");
             sleep(wait).await;
         }
     }

@@ -51,7 +51,11 @@ impl ModelList {
             Ok(_) => settings.limits.model_list,
             Err(failure) => {
                 let reason = self.client.describe(failure);
-                tracing::warn!(provider = settings.name, reason, "no list of models");
+                tracing::warn!(
+                    provider = settings.name,
+                    reason,
+                    "cannot list the models of a provider"
+                );
                 FAILURE_MEMORY
             }
         };

@@ -127,7 +127,7 @@ async fn change(
     .await?;
     let shown = shown(&file.real);
     if text == file.text {
-        return Ok(answer(format!("{shown} is so already, nothing was changed")));
+        return Ok(answer(format!("{shown} already has this content, nothing was changed")));
     }
     let request = PermissionRequest {
         kind: PermissionKind::Write,

@@ -121,8 +121,8 @@ impl AgentSession for Conversation {
             });
             match freed.await {
                 Ok(Ok(_)) => {}
-                Ok(Err(error)) => tracing::debug!(%error, "the Copilot CLI keeps a session"),
-                Err(_) => tracing::debug!("the Copilot CLI takes long to end a session"),
+                Ok(Err(error)) => tracing::debug!(%error, "the Copilot CLI did not end a session"),
+                Err(_) => tracing::debug!("the Copilot CLI did not end a session in time"),
             }
         }
         let follower = self.follower.lock().take();

@@ -58,7 +58,7 @@ async fn only_a_file_that_was_read_and_did_not_change_is_edited() {
 
     fixture.run("readFiles", json!({ "files": ["./src/../README.md"] })).await;
     let same = fixture.run("editFile", readme("changed\n")).await;
-    assert_eq!(same, "README.md is so already, nothing was changed");
+    assert_eq!(same, "README.md already has this content, nothing was changed");
     // What another run has read does not count.
     let other = set(&fixture.folder, Arc::new(ApproveAll));
     let outcome = other.call("editFile", ToolCall::new(readme("x"))).await;
