@@ -202,7 +202,7 @@ pub(crate) fn job_status_path(id: JobId) -> String {
 
 /// A job of the entry, with its chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobPlan {
+pub struct JobDefinition {
     /// The chart to draw.
     pub chart: Chart,
     /// The job and its chart as JSON text.
@@ -210,7 +210,7 @@ pub struct JobPlan {
 }
 
 /// The definition of a job; `None` if no job has this name.
-pub async fn job_plan(name: &str) -> Result<Option<JobPlan>, ApiError> {
+pub async fn job_definition(name: &str) -> Result<Option<JobDefinition>, ApiError> {
     let answer = get_text("/api/copilot/job", None).await?;
     match accept::<Done>(&answer) {
         Ok(_) => Ok(pick_job(&answer, name)),
@@ -220,7 +220,7 @@ pub async fn job_plan(name: &str) -> Result<Option<JobPlan>, ApiError> {
 }
 
 /// Uses the browser's own JSON functions: doing the same in Rust would only enlarge the download.
-fn pick_job(answer: &str, name: &str) -> Option<JobPlan> {
+fn pick_job(answer: &str, name: &str) -> Option<JobDefinition> {
     let answer = JSON::parse(answer).ok()?;
     let pick = |kind: &str| {
         let all: Object = Reflect::get(&answer, &kind.into()).ok()?.dyn_into().ok()?;
@@ -233,7 +233,7 @@ fn pick_job(answer: &str, name: &str) -> Option<JobPlan> {
     Reflect::set(&both, &"chart".into(), &chart).ok()?;
     let json = JSON::stringify_with_replacer_and_space(&both, &JsValue::NULL, &2.into()).ok()?;
     let chart = String::from(JSON::stringify(&chart).ok()?);
-    Some(JobPlan { chart: parse(&chart).ok()?, json: json.into() })
+    Some(JobDefinition { chart: parse(&chart).ok()?, json: json.into() })
 }
 
 /// The path for the responses of many entities, whose ids are in the body.

@@ -9,7 +9,7 @@ use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 use wire::{JobId, WorkStatus};
 
-use crate::api::{self, JobPlan};
+use crate::api::{self, JobDefinition};
 use crate::components::flow_chart::{FlowChart, NodeStatus};
 use crate::components::permission_card::mark_title;
 use crate::components::split::Split;
@@ -75,7 +75,7 @@ struct Page {
     run: Run,
     /// `None` in a preview.
     tracking: Option<Tracking>,
-    plan: Loader<Option<JobPlan>>,
+    definition: Loader<Option<JobDefinition>>,
     /// Work id of the selected node.
     selected: RwSignal<Option<u32>>,
 }
@@ -83,9 +83,9 @@ struct Page {
 impl Page {
     /// The number of tasks in the job; 0 until it is known.
     fn task_count(self) -> usize {
-        self.plan.state.with(|plan| match plan {
-            Load::Ready(Some(plan)) => {
-                plan.chart.nodes.iter().filter_map(|node| node.hint.work_id()).count()
+        self.definition.state.with(|definition| match definition {
+            Load::Ready(Some(definition)) => {
+                definition.chart.nodes.iter().filter_map(|node| node.hint.work_id()).count()
             }
             _ => 0,
         })
@@ -93,9 +93,9 @@ impl Page {
 
     /// The label of a work's node.
     fn label(self, work: u32) -> String {
-        self.plan.state.with(|plan| match plan {
-            Load::Ready(Some(plan)) => {
-                let mut nodes = plan.chart.nodes.iter();
+        self.definition.state.with(|definition| match definition {
+            Load::Ready(Some(definition)) => {
+                let mut nodes = definition.chart.nodes.iter();
                 let node = nodes.find(|node| node.hint.work_id() == Some(work));
                 node.and_then(|node| node.label.clone()).unwrap_or_default()
             }
@@ -115,9 +115,9 @@ fn JobTracking(wanted: Wanted) -> impl IntoView {
             Run::Followed(id) => Some(Tracking::new(id)),
             Run::Preview | Run::Nonsense => None,
         },
-        plan: Loader::new(move || {
+        definition: Loader::new(move || {
             let name = name.clone();
-            async move { api::job_plan(&name).await }
+            async move { api::job_definition(&name).await }
         }),
         selected: RwSignal::new(None),
     };
@@ -126,7 +126,7 @@ fn JobTracking(wanted: Wanted) -> impl IntoView {
         <section id="job-part">
             <StatusBar page=page />
             <Notices page=page />
-            {move || draw_plan(page)}
+            {move || draw_chart(page)}
         </section>
     };
     let right = view! {
@@ -144,15 +144,15 @@ fn JobTracking(wanted: Wanted) -> impl IntoView {
 }
 
 fn json(page: Page) -> String {
-    page.plan.state.with(|plan| match plan {
-        Load::Ready(Some(plan)) => plan.json.clone(),
+    page.definition.state.with(|definition| match definition {
+        Load::Ready(Some(definition)) => definition.json.clone(),
         _ => String::new(),
     })
 }
 
 /// The chart, or why there is none.
-fn draw_plan(page: Page) -> AnyView {
-    let chart = page.plan.state.with(|plan| match plan {
+fn draw_chart(page: Page) -> AnyView {
+    let chart = page.definition.state.with(|definition| match definition {
         Load::Pending => Err(view! { <p class="waiting">"Loading the job …"</p> }.erase()),
         Load::Failed(error) => {
             Err(view! { <p class="failure" role="alert">{error.to_string()}</p> }.erase())
@@ -161,7 +161,7 @@ fn draw_plan(page: Page) -> AnyView {
             let text = "No job of this name is installed on this server.";
             Err(view! { <Lost text=text /> }.erase())
         }
-        Load::Ready(Some(plan)) => Ok(plan.chart.clone()),
+        Load::Ready(Some(definition)) => Ok(definition.chart.clone()),
     });
     match chart {
         Err(instead) => instead,

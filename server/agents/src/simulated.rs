@@ -1,8 +1,8 @@
 #![doc = include_str!("simulated.md")]
 
+mod agenda;
 mod instructions;
 mod memory;
-mod plan;
 mod script;
 mod texts;
 mod turn;
@@ -24,8 +24,8 @@ use crate::contract::{
     PastConversation, ResumeError,
 };
 use crate::facts::{Fact, FactFold};
+use agenda::{Agenda, Next};
 use memory::{Memory, remember};
-use plan::{Next, Plan};
 use script::Script;
 use turn::Turn;
 
@@ -115,7 +115,7 @@ impl Simulated {
             turns,
             memory,
             script: Mutex::default(),
-            plan: Mutex::default(),
+            agenda: Mutex::default(),
         };
         for prompt in &prompts {
             session.replay(prompt);
@@ -179,7 +179,7 @@ struct SimulatedSession {
     /// Instructions for later turns.
     script: Mutex<Script>,
     /// The steps left to do as the bridge's agent.
-    plan: Mutex<Option<Plan>>,
+    agenda: Mutex<Option<Agenda>>,
 }
 
 #[async_trait]
@@ -192,8 +192,8 @@ impl AgentSession for SimulatedSession {
         events.emit(AgentEvent::TurnStart { turn_id: turn_id.clone() });
         let turn = Turn::new(&self.settings, &self.pace, &self.memory, number);
         // Aborting drops the turn wherever it is: it holds nothing that must be released.
-        let ended = if self.has_plan(prompt) {
-            abort.run_until_cancelled(turn.pursue(&self.plan, self.reasons)).await
+        let ended = if self.has_agenda(prompt) {
+            abort.run_until_cancelled(turn.pursue(&self.agenda, self.reasons)).await
         } else {
             let prompt = self.follow_script(prompt);
             abort.run_until_cancelled(turn.run(&prompt, self.reasons)).await
@@ -213,16 +213,16 @@ impl AgentSession for SimulatedSession {
 }
 
 impl SimulatedSession {
-    /// Whether a prompt asks for the next step of a plan. A prompt that states a goal begins a new
-    /// plan.
-    fn has_plan(&self, prompt: &str) -> bool {
-        let mut plan = self.plan.lock();
-        if let Some(new) = Plan::for_goal(prompt) {
-            *plan = Some(new);
-        } else if !Plan::is_asked_for(prompt) {
-            *plan = None;
+    /// Whether a prompt asks for the next step of an agenda. A prompt that states a goal begins a new
+    /// agenda.
+    fn has_agenda(&self, prompt: &str) -> bool {
+        let mut agenda = self.agenda.lock();
+        if let Some(new) = Agenda::for_goal(prompt) {
+            *agenda = Some(new);
+        } else if !Agenda::is_asked_for(prompt) {
+            *agenda = None;
         }
-        plan.is_some()
+        agenda.is_some()
     }
 
     fn follow_script(&self, prompt: &str) -> String {
@@ -231,8 +231,8 @@ impl SimulatedSession {
 
     /// Replays a prompt of the resumed conversation, so that scripts and plans continue.
     fn replay(&self, prompt: &str) {
-        if self.has_plan(prompt) {
-            let next = || self.plan.lock().as_mut().map(Plan::next);
+        if self.has_agenda(prompt) {
+            let next = || self.agenda.lock().as_mut().map(Agenda::next);
             while matches!(next(), Some(Next::Do(_))) {}
         } else {
             self.follow_script(prompt);

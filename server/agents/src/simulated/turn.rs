@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
 use wire::Usage;
 
+use super::agenda::{Agenda, Next};
 use super::instructions::{Argument, Step, Stream, parse};
 use super::memory::Memory;
-use super::plan::{Next, Plan};
 use super::{SimulatedSettings, texts};
 use crate::contract::{AgentError, AgentEvent, AgentSettings, TextKind};
 use crate::tool::Tool;
@@ -55,18 +55,18 @@ impl<'a> Turn<'a> {
         Ok(())
     }
 
-    /// Writes the next step of a plan.
+    /// Writes the next step of an agenda.
     pub(super) async fn pursue(
         mut self,
-        plan: &Mutex<Option<Plan>>,
+        agenda: &Mutex<Option<Agenda>>,
         reasons: bool,
     ) -> Result<(), AgentError> {
-        let reasoning = plan.lock().as_ref().map(|plan| texts::reasoning(plan.steps()));
+        let reasoning = agenda.lock().as_ref().map(|agenda| texts::reasoning(agenda.steps()));
         if let Some(reasoning) = reasoning.filter(|_| reasons && self.number == 1) {
             self.write(TextKind::Reasoning, &reasoning).await;
         }
         loop {
-            let next = plan.lock().as_mut().map(Plan::next);
+            let next = agenda.lock().as_mut().map(Agenda::next);
             match next {
                 Some(Next::Do(step)) => self.carry_out(&step).await?,
                 Some(Next::Write(step)) => {

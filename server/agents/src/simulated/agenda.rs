@@ -1,5 +1,5 @@
 //! How a simulated model acts as the bridge's agent, which expects one JSON object per turn: the
-//! goal's instructions become a plan, and each turn writes the next step.
+//! goal's instructions become an agenda, and each turn writes the next step.
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
@@ -34,7 +34,7 @@ struct Offered {
 
 /// The steps left to do for a goal.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Agenda {
     tools: Vec<Offered>,
     all: Vec<Step>,
     left: VecDeque<Step>,
@@ -51,8 +51,8 @@ pub(super) enum Next {
     Write(String),
 }
 
-impl Plan {
-    /// The plan for a prompt that states a goal. `None` if the goal is a script for each turn,
+impl Agenda {
+    /// The agenda for a prompt that states a goal. `None` if the goal is a script for each turn,
     /// which is followed literally.
     pub(super) fn for_goal(prompt: &str) -> Option<Self> {
         if !prompt.starts_with(AGENT_RULES) {
@@ -68,7 +68,7 @@ impl Plan {
         Some(Self { tools, left: all.iter().cloned().collect(), all, said: Vec::new() })
     }
 
-    /// Whether a prompt asks for the next step of a plan.
+    /// Whether a prompt asks for the next step of an agenda.
     pub(super) fn is_asked_for(prompt: &str) -> bool {
         prompt.starts_with("<context>") && prompt.ends_with(NEXT_STEP)
     }
@@ -139,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    fn plan(goal: &str) -> Option<Plan> {
+    fn agenda(goal: &str) -> Option<Agenda> {
         let rules = r#"<context>
 You are an agent that works in a folder, the workspace.
 - {"tool":"listFiles","glob"?:string,"max"?:integer}: Lists files, {"tool":"x"}.
@@ -150,11 +150,11 @@ You are an agent that works in a folder, the workspace.
 The goal:
 
 "#;
-        Plan::for_goal(&format!("{rules}{goal}"))
+        Agenda::for_goal(&format!("{rules}{goal}"))
     }
 
-    fn written(plan: &mut Plan) -> Value {
-        match plan.next() {
+    fn written(agenda: &mut Agenda) -> Value {
+        match agenda.next() {
             Next::Write(text) => serde_json::from_str(&text).expect("a JSON object"),
             Next::Do(step) => panic!("{step:?}"),
         }
@@ -165,49 +165,49 @@ The goal:
         let goal = "Say \"first\", then use the createFile tool with the arguments \
              {\"path\":\"a\",\"content\":\"b\"}. Wait 2 seconds, then use readFiles with a. \
              Say \"done with it\".";
-        let mut plan = plan(goal).expect("a goal");
+        let mut agenda = agenda(goal).expect("a goal");
         assert_eq!(
-            written(&mut plan),
+            written(&mut agenda),
             json!({
                 "actions": [{ "tool": "createFile", "path": "a", "content": "b" }],
                 "commentary": "first", "done": false,
             })
         );
-        assert_eq!(plan.next(), Next::Do(Step::Wait(Duration::from_secs(2))));
+        assert_eq!(agenda.next(), Next::Do(Step::Wait(Duration::from_secs(2))));
         assert_eq!(
-            written(&mut plan),
+            written(&mut agenda),
             json!({
                 "actions": [{ "tool": "readFiles", "files": ["a"] }],
                 "commentary": "I use the readFiles tool.", "done": false,
             })
         );
         let end = json!({ "finalSummary": "done with it", "done": true });
-        assert_eq!(written(&mut plan), end);
-        assert_eq!(written(&mut plan)["done"], true, "however often it is asked");
+        assert_eq!(written(&mut agenda), end);
+        assert_eq!(written(&mut agenda)["done"], true, "however often it is asked");
     }
 
     #[test]
     fn a_goal_without_instructions_ends_with_an_introduction() {
-        let end = written(&mut plan("add a licence").expect("a goal"));
+        let end = written(&mut agenda("add a licence").expect("a goal"));
         assert_eq!(end["done"], true);
         assert!(end["finalSummary"].as_str().expect("text").contains("simulated model"), "{end}");
-        let end = written(&mut plan("use listFiles with *.md").expect("a goal"));
+        let end = written(&mut agenda("use listFiles with *.md").expect("a goal"));
         assert_eq!(end["actions"][0], json!({ "tool": "listFiles", "glob": "*.md" }));
     }
 
     #[test]
     fn what_is_written_as_a_step_is_written_as_it_is() {
         let step = json!({ "actions": [{ "tool": "listFiles" }] });
-        let mut plan = plan(&format!("say {}", json!(step.to_string()))).expect("a goal");
-        assert_eq!(written(&mut plan), step);
+        let mut agenda = agenda(&format!("say {}", json!(step.to_string()))).expect("a goal");
+        assert_eq!(written(&mut agenda), step);
     }
 
     #[test]
     fn scripts_and_other_prompts_are_no_goals() {
-        assert!(plan("Turn 1: say x").is_none());
-        assert!(Plan::for_goal("say x").is_none());
-        assert!(Plan::for_goal("<context>\nWhat was said before\n</context>\n\nsay x").is_none());
-        assert!(Plan::is_asked_for("<context>\n…</context>\n\nOnce more: one JSON object."));
-        assert!(!Plan::is_asked_for("say one JSON object."));
+        assert!(agenda("Turn 1: say x").is_none());
+        assert!(Agenda::for_goal("say x").is_none());
+        assert!(Agenda::for_goal("<context>\nWhat was said before\n</context>\n\nsay x").is_none());
+        assert!(Agenda::is_asked_for("<context>\n…</context>\n\nOnce more: one JSON object."));
+        assert!(!Agenda::is_asked_for("say one JSON object."));
     }
 }
