@@ -15,7 +15,7 @@ use crate::permission::words;
 use crate::{MessageId, PermissionId, PermissionKind, PermissionOutcome, UnknownWord};
 
 words!(
-    /// What becomes of a message.
+    /// How a message is handled.
     Mode {
         /// The model answers it.
         Prompt = "prompt",
@@ -25,7 +25,7 @@ words!(
 );
 
 words!(
-    /// Who wrote a message.
+    /// Author of a message.
     Role {
         /// The person or program that sent the message.
         User = "user",
@@ -39,11 +39,11 @@ words!(
     RunEnd {
         /// The model answered; the agent says that it is done.
         Done = "done",
-        /// The agent was not done after as many steps as it had.
+        /// The agent used all of its steps and was not done.
         MaxSteps = "maxSteps",
         /// Somebody cancelled it, or the server ended.
         Cancelled = "cancelled",
-        /// It could not go on.
+        /// An error ended the run.
         Failed = "failed",
     }
 );
@@ -57,7 +57,7 @@ pub struct SessionSummary {
     pub id: String,
     /// The folder's name.
     pub name: String,
-    /// Since when it is known, in ISO 8601.
+    /// When the portal first knew it, in ISO 8601.
     pub created: String,
     /// How many messages its history has.
     pub count: usize,
@@ -86,21 +86,21 @@ pub struct SessionHistory {
 pub struct HistoryMessage {
     /// The run that it belongs to: question and answer have the same.
     pub id: MessageId,
-    /// Who wrote it.
+    /// Author of the message.
     pub role: Role,
-    /// What was written: all fragments of an answer so far.
+    /// The whole text; for an answer, all fragments so far.
     pub text: String,
-    /// When, in ISO 8601.
+    /// Time of the message, in ISO 8601.
     pub at: String,
-    /// What the run is.
+    /// Whether the run is a prompt or an agent.
     pub mode: Mode,
-    /// Who answers, once that is known.
+    /// Id of the model that answers, once that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How the run ended, of an answer. None while it goes on.
+    /// How the run ended; only for answers, and absent while the run continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<RunEnd>,
-    /// What went wrong.
+    /// Why the run failed, or that it was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -109,19 +109,19 @@ pub struct HistoryMessage {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageRequest {
-    /// The prompt, or the goal.
+    /// The prompt, or the goal of an agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Which session; the first one if left out.
+    /// Id of the project; the first one if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// A [`Mode`]; a prompt if left out.
+    /// A [`Mode`]; `prompt` if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// How many steps an agent has; as set up if left out.
+    /// Number of steps an agent may take; from the settings if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_steps: Option<u32>,
-    /// Who answers; as set up if left out.
+    /// Id of the model that answers; from the settings if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
 }
@@ -134,7 +134,7 @@ pub struct MessageAccepted {
     pub accepted: bool,
     /// The run that was started, or waits for its turn.
     pub id: MessageId,
-    /// The project.
+    /// Id of the project.
     pub session_id: String,
 }
 
@@ -144,7 +144,7 @@ pub struct MessageAccepted {
 pub struct ApprovalAnswer {
     /// The question to answer.
     pub approval_id: String,
-    /// Yes or no.
+    /// Whether the tool may act.
     pub approved: bool,
 }
 
@@ -159,7 +159,7 @@ pub struct CancelRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClearRequest {
-    /// The project.
+    /// Id of the project.
     pub session_id: String,
 }
 
@@ -187,7 +187,7 @@ pub enum Event {
     Done(Done),
     /// `approvalRequest`: a run waits for an answer.
     ApprovalRequest(ApprovalRequest),
-    /// `approvalDecision`: it waits no longer.
+    /// `approvalDecision`: a run no longer waits for an answer.
     ApprovalDecision(ApprovalDecision),
     /// `historyCleared`: a session has no messages any more.
     HistoryCleared(HistoryCleared),
@@ -201,15 +201,15 @@ pub enum Event {
 pub struct Inbound {
     /// The run that it starts.
     pub id: MessageId,
-    /// What was written.
+    /// Text of the message.
     pub text: String,
     /// How it came: `http`.
     pub source: String,
-    /// The project.
+    /// Id of the project.
     pub session_id: String,
-    /// What becomes of it.
+    /// How the message is handled.
     pub mode: Mode,
-    /// When, in ISO 8601.
+    /// Time of the message, in ISO 8601.
     pub at: String,
 }
 
@@ -219,11 +219,11 @@ pub struct Inbound {
 pub struct Fragment {
     /// The run, named by the message that started it.
     pub id: MessageId,
-    /// What is new.
+    /// The new text.
     pub fragment: String,
     /// Id of the model that answers.
     pub model: String,
-    /// The project.
+    /// Id of the project.
     pub session_id: String,
 }
 
@@ -233,14 +233,14 @@ pub struct Fragment {
 pub struct Done {
     /// The run, named by the message that started it.
     pub id: MessageId,
-    /// Who answered, if it came to that.
+    /// Id of the model that answered, if the run got that far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// The project.
+    /// Id of the project.
     pub session_id: String,
     /// How the run ended.
     pub reason: RunEnd,
-    /// What went wrong: it failed, or was cancelled.
+    /// Why the run failed, or that it was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
@@ -249,19 +249,19 @@ pub struct Done {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequest {
-    /// What an answer names.
+    /// Id by which an answer refers to the question.
     pub approval_id: PermissionId,
     /// The run, named by the message that started it.
     pub id: MessageId,
-    /// The project.
+    /// Id of the project.
     pub session_id: String,
-    /// Who wants to do it.
+    /// Id of the model whose tool asks.
     pub model: String,
     /// The tool: `createFile`, `editFile`, `applyDiff` or `runCommand`.
     pub action: String,
     /// What the tool wants to do.
     pub kind: PermissionKind,
-    /// The same in a few words.
+    /// Summary for people, in one line.
     pub title: String,
     /// The file, or the folder in which the command runs; relative to the session's folder.
     pub path: String,
@@ -273,19 +273,19 @@ pub struct ApprovalRequest {
     pub content_preview: Option<String>,
 }
 
-/// A run waits no longer.
+/// A run no longer waits for an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalDecision {
     /// The question that was decided.
     pub approval_id: PermissionId,
-    /// Yes or no.
+    /// Whether the tool may act.
     pub approved: bool,
-    /// How that came: nobody answering in time is a no, too.
+    /// How the question ended. If nobody answers in time, the tool may not act.
     pub outcome: PermissionOutcome,
     /// The run, named by the message that started it.
     pub id: MessageId,
-    /// The project.
+    /// Id of the project.
     pub session_id: String,
 }
 
@@ -293,9 +293,9 @@ pub struct ApprovalDecision {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryCleared {
-    /// The project.
+    /// Id of the project.
     pub session_id: String,
-    /// When, in ISO 8601.
+    /// When it was cleared, in ISO 8601.
     pub at: String,
 }
 
@@ -320,7 +320,7 @@ impl Event {
         "missed",
     ];
 
-    /// What stands in the line `event:`.
+    /// The event's name, for the line `event:`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Inbound(_) => "inbound",
@@ -333,7 +333,7 @@ impl Event {
         }
     }
 
-    /// What stands in the line `data:`, JSON without line breaks.
+    /// The event's data for the line `data:`, as JSON without line breaks.
     pub fn data(&self) -> String {
         fn json(data: &impl Serialize) -> String {
             serde_json::to_string(data).expect("plain structs serialise")
@@ -349,7 +349,8 @@ impl Event {
         }
     }
 
-    /// The event with a name and data, if there is one.
+    /// Reads an event from its name and data. `None` if the name is unknown or the data does not
+    /// fit.
     pub fn read(name: &str, data: &str) -> Option<Self> {
         fn json<T: DeserializeOwned>(data: &str) -> Option<T> {
             serde_json::from_str(data).ok()
@@ -366,7 +367,7 @@ impl Event {
         }
     }
 
-    /// Where it happened; an event without a session concerns all.
+    /// Id of the project that the event belongs to; `None` if it concerns all.
     pub fn session_id(&self) -> Option<&str> {
         match self {
             Self::Inbound(data) => Some(&data.session_id),

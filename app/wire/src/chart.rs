@@ -12,38 +12,39 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::entry::{Job, Work};
 
-/// A flow chart: one node without a way in, the first, and one without a way out, the last.
+/// A flow chart. Apart from arrows back to the start of a loop, only the first node has no incoming
+/// arrow, and only the last has no outgoing one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Chart {
-    /// In the order of their ids.
+    /// Nodes in the order of their ids.
     pub nodes: Vec<ChartNode>,
 }
 
 /// A node of a chart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChartNode {
-    /// Counted from 0.
+    /// Index of the node in the list.
     pub id: u32,
-    /// What it stands for.
+    /// What the node stands for.
     pub hint: Hint,
-    /// What to write in it.
+    /// Text to show in the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// The ways out.
+    /// Outgoing arrows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arrows: Vec<Arrow>,
 }
 
-/// A way from one node to another.
+/// An arrow from one node to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Arrow {
-    /// The id of the other node.
+    /// Id of the node that the arrow leads to.
     pub to: u32,
-    /// When this way is taken.
+    /// Text beside the arrow: when this way is taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// It goes back to the start of a loop.
+    /// Whether the arrow goes back to the start of a loop.
     pub loop_back: bool,
 }
 
@@ -52,24 +53,24 @@ pub struct Arrow {
 pub enum Hint {
     /// The task of the work with this id.
     TaskNode(u32),
-    /// The same where its result decides which way to go.
+    /// The task of the work with this id, whose result decides which way to go.
     CondNode(u32),
-    /// From here on all at once.
+    /// The start of concurrent works.
     ParBegin,
-    /// All are done.
+    /// The end of concurrent works.
     ParEnd,
-    /// A condition of several works begins.
+    /// The start of a condition that consists of several works.
     CondBegin,
-    /// Its result decides which way to go.
+    /// The end of such a condition, whose result decides which way to go.
     CondEnd,
-    /// A loop is over.
+    /// The end of a loop.
     LoopEnd,
-    /// One of two ways was gone.
+    /// The end of a branch, where both ways meet.
     AltEnd,
 }
 
 impl Hint {
-    /// The work whose task the node stands for.
+    /// Id of the work whose task the node stands for, if it stands for one.
     pub fn work_id(self) -> Option<u32> {
         match self {
             Self::TaskNode(id) | Self::CondNode(id) => Some(id),
@@ -144,7 +145,7 @@ impl<'de> de::Visitor<'de> for HintVisitor {
 }
 
 impl Chart {
-    /// The chart of a job.
+    /// Builds the chart of a job.
     pub fn of(job: &Job) -> Self {
         let mut chart = Self::default();
         chart.add_work(&job.work);
@@ -270,7 +271,7 @@ impl Chart {
     }
 }
 
-/// What stands in the node of a task: its name, and what runs it if the work says so.
+/// The label of a task's node: the task's name, and the model if the work overrides it.
 fn label(work: &Work) -> Option<String> {
     let Work::Ref { task_id, model_override, .. } = work else { return None };
     Some(match model_override {

@@ -14,9 +14,9 @@ use crate::entry::{JOB_BOOLEAN_FALSE, JOB_BOOLEAN_TRUE};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SessionRole {
-    /// Judges conditions.
+    /// Judges the task's conditions.
     Driving,
-    /// Does the task.
+    /// Works on the task's prompt.
     Task,
 }
 
@@ -26,7 +26,7 @@ pub enum SessionRole {
 pub enum FailedTurn {
     /// The provider refused it, or the backend reported an error.
     Failed,
-    /// It was aborted.
+    /// The turn was aborted before its end.
     Aborted,
 }
 
@@ -77,7 +77,7 @@ pub enum Unmet {
     ToolExecuted {
         /// All tools that have to be called.
         required: Vec<String>,
-        /// The tools that were not.
+        /// Those of `required` that were not called.
         missing: Vec<String>,
     },
 }
@@ -91,7 +91,7 @@ impl Unmet {
         }
     }
 
-    /// The tools that should have been called, if it is about tools.
+    /// The required tools that were not called; empty for a condition.
     pub fn missing(&self) -> &[String] {
         match self {
             Self::Condition { .. } => &[],
@@ -100,26 +100,26 @@ impl Unmet {
     }
 }
 
-/// Something that a task has none left of.
+/// An allowance of a task that is exhausted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UsedUp {
-    /// The tries of one prompt.
+    /// All tries of one prompt ended without an answer.
     Tries {
-        /// Of the sessions that were tried.
+        /// The role of the sessions that were tried.
         role: SessionRole,
         /// Tries that ended with a crashed session.
         crashes: u32,
         /// Tries that ended with a failed or aborted turn.
         failed_turns: u32,
     },
-    /// The tries of a prompt within a retry, which so has failed.
+    /// All tries of a prompt within a retry ended without an answer, so the retry has failed.
     Attempt {
-        /// As in [`Decision::Operation`].
+        /// Number of the run of the task's prompt, as in [`Decision::Operation`].
         attempt: u32,
         /// How the last try ended.
         setback: Setback,
     },
-    /// The retries after unmet criteria.
+    /// No retry is left after unmet criteria.
     Retries {
         /// `retryTimes` of the task.
         retries: u32,
@@ -138,33 +138,33 @@ pub enum FailureCause {
     },
     /// Its sessions crashed, and no try is left.
     SessionCrashed {
-        /// Of the last session.
+        /// The role of the last session.
         role: SessionRole,
         /// The last error, with its causes.
         error: String,
     },
     /// Its turns failed, and no try is left.
     TurnFailed {
-        /// Of the last session.
+        /// The role of the last session.
         role: SessionRole,
         /// The last error, with its causes.
         error: String,
     },
-    /// It was stopped.
+    /// The task was stopped.
     Stopped,
 }
 
-/// How a work goes on that the end of the server interrupted.
+/// How a work continues after the server ended while it ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Recovery {
-    /// Its turn is resumed.
+    /// The interrupted turn is resumed.
     Resumed,
-    /// Its prompt is sent again.
+    /// The interrupted prompt is sent again.
     SentAgain,
-    /// A person is asked.
+    /// A person is asked how to continue.
     Asked,
-    /// Its condition is judged again.
+    /// The interrupted condition is judged again.
     JudgedAgain,
 }
 
@@ -186,33 +186,33 @@ pub enum Decision {
     SessionStarted {
         /// Always [`SessionRole::Task`] where one session does everything.
         role: SessionRole,
-        /// Its model's id.
+        /// Id of the session's model.
         model: String,
-        /// The new session.
+        /// Id of the new session.
         session_id: SessionId,
     },
     /// A session crashed or failed to start.
     SessionCrashed {
-        /// Of the session.
+        /// The role of the session.
         role: SessionRole,
-        /// Its model's id.
+        /// Id of the session's model.
         model: String,
         /// `None` if it failed to start.
         session_id: Option<SessionId>,
-        /// How often the prompt was tried by now.
+        /// How often the prompt has been tried so far.
         tries: u32,
         /// The error, with its causes.
         error: String,
     },
     /// A turn failed or was aborted; its session is alive.
     TurnFailed {
-        /// Of the session.
+        /// The role of the session.
         role: SessionRole,
-        /// Its model's id.
+        /// Id of the session's model.
         model: String,
         /// The session of the turn.
         session_id: Option<SessionId>,
-        /// How often the prompt was tried by now.
+        /// How often the prompt has been tried so far.
         tries: u32,
         /// How the turn ended.
         outcome: FailedTurn,
@@ -223,14 +223,14 @@ pub enum Decision {
     Availability {
         /// The condition as it was sent.
         condition: String,
-        /// Whether it holds.
+        /// Whether the condition holds.
         met: bool,
         /// The argument of the boolean tool that was called last, if one was called.
         argument: Option<String>,
     },
     /// The criteria were judged.
     Criteria {
-        /// As in [`Decision::Operation`].
+        /// Number of the run of the task's prompt, as in [`Decision::Operation`].
         attempt: u32,
         /// The criterion that is not met; `None` if all are.
         unmet: Option<Unmet>,
@@ -242,18 +242,18 @@ pub enum Decision {
         /// `retryTimes` of the task.
         retries: u32,
     },
-    /// A work goes on that the end of the server interrupted.
+    /// A work continues after the server ended while it ran.
     Interrupted {
-        /// What is done about it.
+        /// How the work continues.
         recovery: Recovery,
     },
     /// A limit of the budget was reached.
     Budget {
         /// The limit that was reached.
         limit: BudgetLimit,
-        /// What the budget allows.
+        /// What the budget allows, in the unit of `limit`.
         allowed: f64,
-        /// What was used.
+        /// What was used, in the unit of `limit`.
         used: f64,
     },
     /// Tries or retries are used up. On the wire the kind is `Decision`.
@@ -267,7 +267,7 @@ pub enum Decision {
 }
 
 impl Decision {
-    /// What its sentence begins with.
+    /// The tag that its sentence begins with, such as `[CRITERIA]`.
     pub fn prefix(&self) -> &'static str {
         match self {
             Self::SessionStarted { .. } => "[SESSION STARTED]",
@@ -348,7 +348,7 @@ impl fmt::Display for UsedUp {
     }
 }
 
-/// The number of the retry that an attempt is.
+/// The number of a retry, given the number of the run of the prompt. The first run is no retry.
 fn retry(attempt: u32) -> u32 {
     attempt.saturating_sub(1)
 }

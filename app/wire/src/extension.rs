@@ -1,4 +1,4 @@
-//! Extensions of a session: which there are, and how each of them stands.
+//! The extensions of a session and their states.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,8 @@ use crate::{LogLevel, UnknownWord};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Extensions {
-    /// What trust is given to: the repository of the session's folder, or that folder itself.
+    /// Folder that is trusted or not: the repository of the session's folder, or that folder
+    /// itself.
     pub folder: String,
     /// Whether extensions are started there.
     pub trusted: bool,
@@ -20,17 +21,17 @@ pub struct Extensions {
     pub extensions: Vec<ExtensionInfo>,
 }
 
-/// An extension, and how it stands in a session.
+/// An extension and its state in a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtensionInfo {
     /// The name of its folder.
     pub name: String,
-    /// Whose it is.
+    /// Whether it belongs to the project or to the user.
     pub source: ExtensionSource,
-    /// Its `extension.mjs`.
+    /// Path of its `extension.mjs`.
     pub path: String,
-    /// How it stands.
+    /// State of the extension in this session.
     pub state: ExtensionState,
     /// Why it does not run, if it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -38,10 +39,10 @@ pub struct ExtensionInfo {
     /// The names of the tools that it adds.
     #[serde(default)]
     pub tools: Vec<String>,
-    /// Whether it is asked about prompts, tool calls and errors.
+    /// Whether it has hooks for prompts, tool calls or errors.
     #[serde(default)]
     pub hooks: bool,
-    /// What it said most recently, the newest last.
+    /// Its most recent log lines, the newest last.
     #[serde(default)]
     pub log: Vec<ExtensionLine>,
 }
@@ -50,16 +51,16 @@ pub struct ExtensionInfo {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtensionLine {
-    /// How serious it is.
+    /// Severity of the line.
     pub level: LogLevel,
-    /// What it says.
+    /// Text of the line.
     pub message: String,
-    /// When: ISO 8601, UTC.
+    /// Time of the line; ISO 8601, UTC.
     pub at: String,
 }
 
 words!(
-    /// Whose an extension is.
+    /// Where an extension comes from.
     ExtensionSource {
         /// It belongs to the repository that the session works in.
         Project = "project",
@@ -69,7 +70,7 @@ words!(
 );
 
 words!(
-    /// How an extension stands.
+    /// State of an extension in a session.
     ExtensionState {
         /// Its process has not joined the session yet.
         Starting = "starting",
@@ -85,7 +86,7 @@ words!(
         NeedsNode = "needs-node",
         /// The package `@github/copilot-sdk` is not installed.
         NeedsSdk = "needs-sdk",
-        /// It was stopped.
+        /// It was stopped, and does not run.
         Stopped = "stopped",
     }
 );
@@ -95,7 +96,7 @@ words!(
     ExtensionTrust {
         /// Extensions are started in that folder from now on.
         Allow = "allow",
-        /// They are not.
+        /// Extensions are no longer started in that folder.
         Forbid = "forbid",
     }
 );

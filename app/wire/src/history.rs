@@ -10,7 +10,7 @@ use crate::permission::{UnknownWord, words};
 use crate::{LiveId, Usage};
 
 words!(
-    /// What sort of thing is kept.
+    /// Kind of a history item.
     EntityKind {
         /// A conversation with an agent.
         Session = "session",
@@ -22,23 +22,23 @@ words!(
 );
 
 words!(
-    /// How something that is kept stands.
+    /// State of a history item.
     EntityState {
         /// An open session in which no turn runs.
         Idle = "idle",
-        /// Something runs in it.
+        /// A session with a running turn, or a task or job that has not ended.
         Running = "running",
-        /// It waits for a person.
+        /// A person must answer before it can continue.
         Waiting = "waiting",
         /// The server stopped while it ran.
         Interrupted = "interrupted",
-        /// Its work was done.
+        /// The task or job was done.
         Succeeded = "succeeded",
-        /// Its work was not done; of a session, it crashed.
+        /// The task or job was not done, or the session crashed.
         Failed = "failed",
         /// It was stopped from outside.
         Canceled = "canceled",
-        /// A session that somebody closed.
+        /// A session that was closed.
         Closed = "closed",
     }
 );
@@ -46,42 +46,42 @@ words!(
 /// The answer of `history`: newest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    /// What was found.
+    /// The items of this page.
     pub items: Vec<HistoryItem>,
-    /// What to ask for by `before=` to go on, if there may be more.
+    /// Value of `before=` for the next page, if there may be one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next: Option<u64>,
 }
 
-/// Something that is kept.
+/// A session, task or job in the history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryItem {
     /// Id of the session, task or job.
     pub id: LiveId,
-    /// Which of them it is.
+    /// Whether it is a session, a task or a job.
     pub kind: EntityKind,
     /// First line of the first prompt, or the name of the task or job, unless it was renamed.
     pub title: String,
-    /// Where its agents work.
+    /// Folder in which its agents work.
     pub folder: String,
     /// The model it was started with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// How it stands.
+    /// State at the time of the answer.
     pub state: EntityState,
-    /// ISO 8601, UTC.
+    /// When it started; ISO 8601, UTC.
     pub started_at: String,
-    /// Once it has ended.
+    /// When it ended, if it has; ISO 8601, UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<String>,
-    /// What its models took, as far as they tell.
+    /// Tokens and cost, as far as its providers report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The task of a session, the job of a task.
+    /// The task that opened the session, or the job that started the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<LiveId>,
-    /// Where the words that were searched for stand: the first hit is between `«` and `»`.
+    /// Text around the first hit of a search, with the hit between `«` and `»`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snippet: Option<String>,
 }

@@ -92,7 +92,7 @@ prefixed_id!(
     "job-"
 );
 prefixed_id!(
-    /// Names one question of a tool: may I?
+    /// Names one request of a tool for permission.
     PermissionId,
     "permission-"
 );
@@ -102,8 +102,8 @@ prefixed_id!(
     "message-"
 );
 
-/// Only the one spelling that [`fmt::Display`] gives: two spellings would be two readers' keys
-/// for one thing.
+/// Accepts only the spelling that [`fmt::Display`] gives: with a second one, readers would have two
+/// keys for the same thing.
 fn parse_uuid(text: &str, prefix: &str) -> Option<Uuid> {
     let rest = text.strip_prefix(prefix)?;
     let canonical = rest.len() == 36 && !rest.bytes().any(|byte| byte.is_ascii_uppercase());

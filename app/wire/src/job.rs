@@ -10,14 +10,14 @@ use crate::entry::{Entry, GridRow, Job};
 use crate::tagged::tagged;
 use crate::{JobId, TaskId, Usage};
 
-/// The answer of `job`: what there is to start. Nothing else of the entry.
+/// The answer of `job`: the jobs that can be started, without the rest of the entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Jobs<'a> {
-    /// Where the jobs stand in the matrix.
+    /// Rows of the matrix in which the jobs are shown.
     pub grid: &'a [GridRow],
     /// The jobs by name.
     pub jobs: &'a IndexMap<String, Job>,
-    /// The chart of each job.
+    /// The flow chart of each job, by the job's name.
     pub chart: IndexMap<&'a str, Chart>,
 }
 
@@ -28,10 +28,10 @@ impl<'a> From<&'a Entry> for Jobs<'a> {
     }
 }
 
-/// As much of [`Jobs`] as it takes to choose one.
+/// The parts of [`Jobs`] that are needed to choose a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct JobList {
-    /// Where the jobs stand in the matrix.
+    /// Rows of the matrix in which the jobs are shown.
     pub grid: Vec<GridRow>,
     /// The jobs by name.
     pub jobs: BTreeMap<String, JobFacts>,
@@ -49,7 +49,7 @@ pub struct JobFacts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobStarted {
-    /// The new run.
+    /// Id of the new run.
     pub job_id: JobId,
 }
 
@@ -66,29 +66,29 @@ pub struct RunningJobs {
 pub struct JobInfo {
     /// Id of this run of the job.
     pub job_id: JobId,
-    /// Of which job of the entry.
+    /// Name of the job in the entry.
     pub job_name: String,
-    /// ISO 8601, UTC.
+    /// When the run started; ISO 8601, UTC.
     pub start_time: String,
-    /// How it stands.
+    /// State of the run.
     pub status: JobStatus,
 }
 
-/// How a run of a job stands.
+/// State of a run of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobStatus {
-    /// It has not ended.
+    /// The run has not ended.
     Running,
-    /// Its work was done.
+    /// The job's work was done.
     Succeeded,
-    /// Its work was not done.
+    /// The job's work was not done.
     Failed,
-    /// It was stopped from outside.
+    /// The run was stopped from outside.
     Canceled,
 }
 
 impl JobStatus {
-    /// As on the wire, which people can read, too.
+    /// The name on the wire, which pages show as well.
     pub fn name(self) -> &'static str {
         match self {
             Self::Running => "Running",
@@ -106,18 +106,18 @@ impl JobStatus {
 pub struct JobStatusReply {
     /// Id of this run of the job.
     pub job_id: JobId,
-    /// Of which job of the entry.
+    /// Name of the job in the entry.
     pub job_name: String,
-    /// ISO 8601, UTC; as all times here.
+    /// When the run started; ISO 8601, UTC, like all times here.
     pub start_time: String,
-    /// Once it has ended.
+    /// When the run ended, if it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_time: Option<String>,
-    /// When this was answered: the reader's clock may be wrong.
+    /// Time of the answer, since the reader's clock may be wrong.
     pub server_time: String,
-    /// How it stands.
+    /// State of the run.
     pub status: JobStatus,
-    /// What all of its tasks took, as far as they have ended and their models tell.
+    /// Tokens and cost of all tasks that have ended, as far as their providers report them.
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
     /// The works that have been started, each with its last run.
@@ -130,29 +130,29 @@ pub struct JobStatusReply {
 pub struct JobTask {
     /// Number of the work within its job.
     pub work_id_in_job: u32,
-    /// Where to follow it, while it runs.
+    /// Id of the running task, to follow it; absent once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
-    /// How it stands.
+    /// State of this run.
     pub status: WorkStatus,
-    /// ISO 8601, UTC.
+    /// When this run started; ISO 8601, UTC.
     pub start_time: String,
-    /// Once it has ended.
+    /// When this run ended, if it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_time: Option<String>,
-    /// What it took, once it has ended.
+    /// Tokens and cost, once this run has ended.
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
 }
 
-/// How a run of a work stands.
+/// State of a run of a work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkStatus {
-    /// It has not ended.
+    /// The run has not ended.
     Running,
-    /// Its task was done.
+    /// The work's task was done.
     Succeeded,
-    /// Its task was not done.
+    /// The work's task was not done.
     Failed,
 }
 
@@ -162,23 +162,23 @@ tagged! {
     pub enum JobResponse {
         /// A task was started.
         WorkStarted {
-            /// For which work.
+            /// Number of the work that the task belongs to.
             work_id: u32,
-            /// Where to follow it.
+            /// Id of the task, to follow it.
             task_id: TaskId,
         },
         /// A task has ended.
         WorkStopped {
-            /// Of which work.
+            /// Number of the work that the task belongs to.
             work_id: u32,
-            /// It was done.
+            /// Whether the task was done.
             succeeded: bool,
         },
-        /// The end: the work was done.
+        /// The job has ended, and its work was done.
         JobSucceeded,
-        /// The end: the work was not done.
+        /// The job has ended, and its work was not done.
         JobFailed,
-        /// The end: it was stopped from outside.
+        /// The job has ended because it was stopped from outside.
         JobCanceled,
     }
 

@@ -12,10 +12,10 @@ use crate::{ErrorName, ErrorReply, JobId, SessionId, TaskId};
 pub enum LiveReply<R> {
     /// Everything from the reader's position to the end.
     Responses {
-        /// In the order in which they happened, never empty.
+        /// Responses in the order in which they happened, never empty.
         responses: Vec<R>,
     },
-    /// Nothing (yet), and why.
+    /// There are no responses to read, for this reason.
     Error(ErrorReply),
 }
 
@@ -37,11 +37,11 @@ impl<'de, R: Deserialize<'de>> Deserialize<'de> for LiveReply<R> {
     }
 }
 
-/// Something with live responses: says how its end and its absence are called.
+/// Something with live responses, and the names of its errors.
 pub trait LiveEntity {
-    /// Said once to each reader who has read everything.
+    /// The error that each reader gets once, after reading everything.
     const CLOSED: ErrorName;
-    /// Said for an id that names nothing, or nothing any more.
+    /// The error for an id that names nothing, or nothing any more.
     const NOT_FOUND: ErrorName;
 }
 

@@ -25,7 +25,7 @@ pub enum LiveId {
 pub struct ParseLiveIdError;
 
 impl LiveId {
-    /// Said once to each reader who has read everything.
+    /// The error that each reader gets once, after reading everything.
     pub fn closed(self) -> ErrorName {
         match self {
             Self::Session(_) => SessionId::CLOSED,
@@ -95,12 +95,12 @@ pub struct Timed<R> {
     /// Microseconds since the Unix epoch. No two responses of a server have the same time, except
     /// the parts of one delta; so it orders the responses of all entities.
     pub at: u64,
-    /// What happened.
+    /// The response itself.
     pub response: R,
 }
 
 impl LiveItem {
-    /// Of which entity.
+    /// Id of the entity that the item is about.
     pub fn id(&self) -> LiveId {
         match self {
             Self::Session(id, _) => LiveId::Session(*id),
@@ -130,7 +130,7 @@ enum Field {
     Other,
 }
 
-/// The id comes first and says how to read the responses: so nothing is copied before that is known.
+/// Expects the id first. It tells how to read the responses, so they need not be copied before.
 impl<'de> Deserialize<'de> for LiveItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ItemVisitor)

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize, Serializer};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
-    /// Display name.
+    /// Name shown to people.
     pub name: String,
-    /// For `session/start/…`. May contain `/`.
+    /// Id to start a session with, by `session/start/…`. May contain `/`.
     pub id: String,
     /// What a request costs, as a multiple of a normal one. 0 is free.
     #[serde(serialize_with = "whole_numbers_without_decimals")]
     pub multiplier: f64,
-    /// Who runs it.
+    /// Name of the provider that runs the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
 }
@@ -22,7 +22,7 @@ pub struct ModelInfo {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Models {
-    /// Sorted by name.
+    /// Models of all providers, sorted by name.
     pub models: Vec<ModelInfo>,
     /// Providers that are set up but could not list their models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -33,13 +33,13 @@ pub struct Models {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderProblem {
-    /// Who runs the models.
+    /// Name of the provider.
     pub provider: String,
     /// What went wrong, for people.
     pub message: String,
 }
 
-/// `0`, not `0.0`: clients compare the text, too.
+/// Writes whole numbers as `0`, not `0.0`, because some clients compare the text.
 #[expect(clippy::cast_possible_truncation, reason = "the value was checked to be whole and small")]
 #[allow(
     clippy::trivially_copy_pass_by_ref,

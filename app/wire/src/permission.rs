@@ -19,10 +19,10 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every one of them.
+            /// Every variant, in the order of declaration.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// As it is written.
+            /// The word on the wire and in settings.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*
@@ -73,7 +73,7 @@ words!(
 );
 
 impl PermissionMode {
-    /// The one of two that lets less happen unasked.
+    /// The stricter of two modes: `deny` before `ask` before `approve-all`.
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
         match (self, other) {
@@ -87,47 +87,48 @@ impl PermissionMode {
 words!(
     /// What a tool wants to do.
     PermissionKind {
-        /// Make a file.
+        /// Create a new file.
         Create = "create",
-        /// Change a file.
+        /// Change an existing file.
         Write = "write",
-        /// Run a command.
+        /// Run a command or a program.
         Command = "command",
         /// Read something outside of the workspace.
         Read = "read",
         /// Fetch something from the network.
         Url = "url",
-        /// Call a tool that is not ours.
+        /// Call a tool that the portal did not provide.
         Tool = "tool",
-        /// Anything else.
+        /// Anything that fits no other kind.
         Other = "other",
     }
 );
 
 words!(
-    /// What a person says to a question.
+    /// A person's answer to a permission request.
     PermissionDecision {
-        /// Let the tool act, this once.
+        /// Let the tool act this once.
         Approve = "approve",
-        /// Yes, and to everything in the same [`AlwaysScope`] for the rest of the session.
+        /// Let the tool act, and approve everything in the same [`AlwaysScope`] for the rest of the
+        /// session.
         ApproveAlways = "approve-always",
-        /// No.
+        /// Do not let the tool act.
         Deny = "deny",
     }
 );
 
 words!(
-    /// How a question ended.
+    /// How a permission request ended.
     PermissionOutcome {
-        /// Someone said yes.
+        /// It was approved, by a person or by a change of mode.
         Approved = "approve",
-        /// Someone said yes to everything in its [`AlwaysScope`].
+        /// A person approved everything in its [`AlwaysScope`].
         ApprovedAlways = "approve-always",
-        /// Someone said no.
+        /// It was denied, by a person or by a change of mode.
         Denied = "deny",
-        /// Nobody said anything in time, which means no.
+        /// Nobody answered in time, so the tool may not act.
         TimedOut = "timed-out",
-        /// Whoever asked is gone: the turn was aborted, say.
+        /// The tool no longer waits, for example because the turn was aborted.
         Withdrawn = "withdrawn",
     }
 );
@@ -139,13 +140,13 @@ impl PermissionOutcome {
     }
 }
 
-/// What a tool asks: may this be done?
+/// A tool's request for permission to do something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionRequest {
-    /// What sort of thing.
+    /// Kind of action.
     pub kind: PermissionKind,
-    /// One line for people.
+    /// Summary for people, in one line.
     pub title: String,
     /// The file, or the folder in which a command runs; relative to the workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,7 +157,8 @@ pub struct PermissionRequest {
     /// The change as a unified diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
-    /// Asked each time: an answer for ever is not offered, as with files that run later.
+    /// Whether people are asked each time, without the choice to approve always. That is so for
+    /// files that run later.
     #[serde(default, skip_serializing_if = "is_false")]
     pub each_time: bool,
 }
@@ -166,10 +168,11 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
-/// A longer text may have been cut, so that two of them look alike: it is asked for each time.
+/// Longer details may have been truncated, so different ones could look alike. They are asked about
+/// each time.
 const LONGEST_ALWAYS: usize = 64 * 1024;
 
-/// What "always" covers: questions with the same of it are answered, too.
+/// What "approve always" covers: all requests with an equal scope.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AlwaysScope {
     kind: PermissionKind,
@@ -180,10 +183,11 @@ pub struct AlwaysScope {
 }
 
 impl PermissionRequest {
-    /// What an answer for the rest of the session would cover; nothing if each is asked for.
+    /// What approving always would cover; `None` if people are asked each time.
     ///
-    /// Of files, those directly in the same folder; of commands, the same one in the same folder;
-    /// of addresses, the same one; of tools, the same one with whatever arguments.
+    /// For files, it covers those directly in the same folder; for commands, the same command in
+    /// the same folder; for addresses, the same address; for tools, the same tool with any
+    /// arguments.
     pub fn always_scope(&self) -> Option<AlwaysScope> {
         let detail = self.detail.as_deref().unwrap_or_default();
         if self.each_time || (self.kind != PermissionKind::Create && detail.len() > LONGEST_ALWAYS)
@@ -212,7 +216,7 @@ impl PermissionRequest {
 }
 
 impl fmt::Display for AlwaysScope {
-    /// What it covers, for people: `new files in src`.
+    /// Describes for people what is covered, such as `new files in src/`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
             PermissionKind::Create => "new files",
@@ -236,10 +240,10 @@ impl fmt::Display for AlwaysScope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingPermission {
-    /// What an answer names.
+    /// Id by which an answer refers to the question.
     #[serde(rename = "requestId")]
     pub id: PermissionId,
-    /// The question.
+    /// What the tool wants to do.
     #[serde(flatten)]
     pub request: PermissionRequest,
 }

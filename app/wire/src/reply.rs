@@ -22,7 +22,7 @@ impl From<ErrorName> for ErrorReply {
     }
 }
 
-/// The names, and the list of all of them, which could not stay complete otherwise.
+/// Declares the names together with the list of all of them, so that the list is always complete.
 macro_rules! error_names {
     ($($(#[$note:meta])* $name:ident,)*) => {
         /// The errors of the domain, spelt as on the wire.
@@ -61,7 +61,7 @@ error_names! {
     TooManyQueries,
     TooManyReaders,
     TooManyPendingCalls,
-    /// Nobody asks that, or it was answered before.
+    /// No question with that id waits, or it was answered before.
     PermissionNotPending,
     InvalidPermissionDecision,
     InvalidPermissionMode,
@@ -80,7 +80,7 @@ impl fmt::Display for ErrorName {
     }
 }
 
-/// `{}`: done, or begun.
+/// `{}`: the request was carried out, or has begun to be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Done {}
 
@@ -88,28 +88,28 @@ pub struct Done {}
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionStarted {
-    /// The new session.
+    /// Id of the new session.
     pub session_id: SessionId,
 }
 
 /// The answer of `token`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenReply {
-    /// Fresh each time.
+    /// A new token with each answer.
     pub token: LiveToken,
 }
 
 /// The answer of `stop`: `{"result":"Closed"}`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StopReply {
-    /// Always the same.
+    /// Always [`Closed::Closed`].
     pub result: Closed,
 }
 
-/// The only result that stopping has.
+/// The only possible result of stopping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Closed {
-    /// It takes no more requests.
+    /// What was stopped takes no more requests.
     #[default]
     Closed,
 }

@@ -32,20 +32,20 @@ pub struct ConfigReply {
 /// The answer to `copilot/test/installJobsEntry`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InstallReply {
-    /// What became of it.
+    /// Whether the entry was installed.
     pub result: InstallResult,
     /// Reason why the entry was not installed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What became of an entry that was to be installed.
+/// Result of installing an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum InstallResult {
-    /// It is installed.
+    /// The entry is installed.
     #[serde(rename = "OK")]
     Ok,
-    /// The file may not be read, can't be, or is not JSON.
+    /// The file is not allowed, cannot be read, or is not JSON.
     InvalidatePath,
     /// The entry breaks rules.
     InvalidateEntry,

@@ -19,7 +19,7 @@ tagged! {
             /// Id of the reasoning block, unique in its session.
             reasoning_id: String,
         },
-        /// More reasoning.
+        /// The model continues a piece of reasoning.
         #[serde(rename = "onReasoning")]
         Reasoning {
             /// Id of the reasoning block, unique in its session.
@@ -32,7 +32,7 @@ tagged! {
         EndReasoning {
             /// Id of the reasoning block, unique in its session.
             reasoning_id: String,
-            /// All of its text.
+            /// The whole text of the block.
             complete_content: String,
         },
         /// The model begins to write.
@@ -41,7 +41,7 @@ tagged! {
             /// Id of the message block, unique in its session.
             message_id: String,
         },
-        /// More of a message.
+        /// The model continues a message.
         #[serde(rename = "onMessage")]
         Message {
             /// Id of the message block, unique in its session.
@@ -54,7 +54,7 @@ tagged! {
         EndMessage {
             /// Id of the message block, unique in its session.
             message_id: String,
-            /// All of its text.
+            /// The whole text of the block.
             complete_content: String,
         },
         /// A tool begins to run.
@@ -62,12 +62,12 @@ tagged! {
         StartToolExecution {
             /// Id of the tool call, unique in its session.
             tool_call_id: String,
-            /// The call that made this one, if it was not the model itself.
+            /// Id of the tool call that made this one; absent if the model did.
             #[serde(skip_serializing_if = "Option::is_none")]
             parent_tool_call_id: Option<String>,
             /// The tool's name, as the model called it.
             tool_name: String,
-            /// Pretty JSON, or empty.
+            /// Arguments as pretty-printed JSON, or empty.
             tool_arguments: String,
         },
         /// Output of a running tool.
@@ -78,15 +78,15 @@ tagged! {
             /// The new text.
             delta: String,
         },
-        /// A tool has run.
+        /// A tool call has ended.
         #[serde(rename = "onEndToolExecution")]
         EndToolExecution {
             /// Id of the tool call, unique in its session.
             tool_call_id: String,
-            /// What it answered.
+            /// The tool's result, if it succeeded.
             #[serde(skip_serializing_if = "Option::is_none")]
             result: Option<ToolResult>,
-            /// Why it failed.
+            /// The tool's error, if it failed.
             #[serde(skip_serializing_if = "Option::is_none")]
             error: Option<ToolError>,
         },
@@ -102,20 +102,20 @@ tagged! {
             /// Id of the turn, unique in its session.
             turn_id: String,
         },
-        /// The prompt is dealt with.
+        /// The session has finished with the prompt.
         #[serde(rename = "onIdle")]
         Idle,
         /// The task engine sent a prompt into this session, and its turn begins.
         #[serde(rename = "onGeneratedUserPrompt")]
         GeneratedUserPrompt {
-            /// What was sent.
+            /// Text of the prompt.
             prompt: String,
         },
         /// A user sent a prompt, and its turn begins. Lets every other reader of the session
         /// (another tab, the same page after a reload) show what was asked.
         #[serde(rename = "onUserPrompt")]
         UserPrompt {
-            /// What was sent.
+            /// Text of the prompt.
             prompt: String,
         },
         /// A tool asks before it acts, and waits for the answer.
@@ -124,30 +124,30 @@ tagged! {
         /// A question no longer waits.
         #[serde(rename = "onPermissionResolved")]
         PermissionResolved {
-            /// The question that was answered.
+            /// Id of the question.
             request_id: PermissionId,
-            /// How it ended.
+            /// How the question ended.
             decision: PermissionOutcome,
         },
-        /// What a request to the model took.
+        /// A request to the model has ended, with this usage.
         #[serde(rename = "onUsage", deserialize_with = "read_usage")]
         Usage {
-            /// As the provider calls it.
+            /// The provider's name of the model.
             model: String,
             /// Tokens and cost of the request, as far as the provider reports them.
             #[serde(flatten)]
             usage: Usage,
         },
-        /// What an extension has to say.
+        /// An extension logged a message.
         #[serde(rename = "onExtensionLog")]
         ExtensionLog {
             /// The extension's name.
             extension: String,
-            /// How serious it is.
+            /// Severity of the message.
             level: LogLevel,
-            /// What it says.
+            /// Text of the message.
             message: String,
-            /// Of no interest later on.
+            /// Whether the message is of interest only now, and not later.
             #[serde(default)]
             ephemeral: bool,
         },
@@ -157,16 +157,16 @@ tagged! {
     Error = "sessionError"
 }
 
-/// `flatten` would copy the fields first, as a tag would.
+/// Does without `flatten`, which would copy the fields first, as a derived tag would.
 fn read_usage<'de, D: Deserializer<'de>>(source: D) -> Result<(String, Usage), D::Error> {
     with_field("model", source)
 }
 
-/// How serious a message is.
+/// Severity of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum LogLevel {
-    /// Good to know.
+    /// Information only; nothing is wrong.
     Info,
     /// Something may be wrong.
     Warning,
@@ -174,22 +174,22 @@ pub enum LogLevel {
     Error,
 }
 
-/// What a tool answered.
+/// Result of a tool that succeeded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
-    /// For the model.
+    /// Text that the model reads.
     pub content: String,
-    /// More, for people.
+    /// Longer text that people read, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detailed_content: Option<String>,
 }
 
-/// Why a tool failed.
+/// Error of a tool that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolError {
-    /// For the model and people.
+    /// Text that the model and people read.
     pub message: String,
     /// Machine-readable cause, such as `denied`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

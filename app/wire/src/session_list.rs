@@ -7,7 +7,7 @@ use crate::{PermissionMode, SessionId};
 /// What `copilot/session` answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sessions {
-    /// Those that are open, in the order of their ids.
+    /// The open sessions, in the order of their ids.
     pub sessions: Vec<SessionInfo>,
 }
 
@@ -19,9 +19,9 @@ pub struct SessionInfo {
     pub session_id: SessionId,
     /// The model it was started with.
     pub model_id: String,
-    /// Where its agent works.
+    /// Folder in which its agent works.
     pub working_directory: String,
-    /// How it deals with tools that ask.
+    /// Permission mode of the session.
     pub permissions: PermissionMode,
     /// Whether a turn is running.
     pub busy: bool,

@@ -109,7 +109,7 @@ impl<'de, V: de::Visitor<'de>> de::Visitor<'de> for Object<V> {
     }
 }
 
-/// Before the first field.
+/// An object of which nothing was read yet.
 struct Start<A> {
     map: A,
     error: &'static str,
@@ -136,7 +136,7 @@ impl<'de, A: MapAccess<'de>> de::EnumAccess<'de> for Start<A> {
     }
 }
 
-/// After the tag, or after the name of the error's field.
+/// An object of which only the tag, or the name of the error's field, was read.
 struct Rest<A> {
     map: A,
     is_tagged: bool,
@@ -208,7 +208,7 @@ impl<'de, F: de::Deserialize<'de>, T: de::Deserialize<'de>> de::Visitor<'de> for
     }
 }
 
-/// All fields but one, which is kept.
+/// The fields of an object without the one that is set aside.
 struct Others<'a, A, F> {
     map: A,
     name: &'static str,

@@ -13,7 +13,7 @@ use flat::Flat;
 /// The answer of `task`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tasks {
-    /// In the order of the entry.
+    /// Tasks in the order of the entry.
     pub tasks: Vec<TaskInfo>,
 }
 
@@ -31,9 +31,9 @@ impl From<&Entry> for Tasks {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskInfo {
-    /// Unique in the entry.
+    /// Name of the task, unique in the entry.
     pub name: String,
-    /// Whether it makes no sense without any input.
+    /// Whether the user must type something to start it.
     pub require_user_input: bool,
 }
 
@@ -41,39 +41,39 @@ pub struct TaskInfo {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskStarted {
-    /// The new run.
+    /// Id of the new run.
     pub task_id: TaskId,
 }
 
 /// One response of a run of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TaskResponse {
-    /// The end: it was done.
+    /// The task has ended, and it was done.
     TaskSucceeded,
-    /// The end: it was not done.
+    /// The task has ended, and it was not done.
     TaskFailed,
     /// The engine decided something.
     TaskDecision {
         /// The decision as a sentence for people, after a prefix such as `[CRITERIA]`.
         reason: String,
-        /// The same for programs.
+        /// The decision as fields for programs.
         decision: Decision,
     },
     /// The engine opened a session.
     TaskSessionStarted {
-        /// The new session.
+        /// Id of the new session.
         session_id: SessionId,
-        /// It judges rather than does.
+        /// Whether it is a driving session, which only judges conditions.
         is_driving: bool,
     },
-    /// The engine closed a session, or it died.
+    /// The engine closed a session, or the session crashed.
     TaskSessionStopped {
-        /// The session that is gone.
+        /// Id of the session that ended.
         session_id: SessionId,
-        /// It did what it was opened for.
+        /// Whether the session did what it was opened for.
         succeeded: bool,
     },
-    /// The sessions of the task crashed, or an internal error.
+    /// The sessions of the task crashed, or an internal error occurred.
     Error {
         /// The error, with its causes.
         message: String,

@@ -1,21 +1,21 @@
-//! What models took.
+//! Tokens and cost of requests to models.
 
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// What one or more requests to models took.
+/// Tokens and cost of one or more requests to models.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
-    /// All that was read, in tokens.
+    /// All tokens that were read, including cached ones.
     pub input_tokens: u64,
-    /// All that was written, reasoning included.
+    /// All tokens that were written, including reasoning.
     pub output_tokens: u64,
-    /// What of the input the provider remembered, and so is cheaper.
+    /// Input tokens that the provider had cached, which are cheaper.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cached_tokens: u64,
-    /// What of the output was reasoning.
+    /// Output tokens that were reasoning.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reasoning_tokens: u64,
     /// In the provider's units, if it says so: a request to a model with multiplier 2 costs 2.
@@ -32,7 +32,7 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl Usage {
-    /// Whether there is anything to tell.
+    /// Whether nothing was used.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

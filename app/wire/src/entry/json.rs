@@ -46,7 +46,7 @@ impl Node {
 }
 
 impl Value {
-    /// What it is, to say that it should be something else.
+    /// Name of the value's type, for messages about a wrong type.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",

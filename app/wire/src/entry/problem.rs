@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// More than these are not listed: somebody must read them.
+/// Maximal number of problems in the list, which people have to read.
 pub(super) const MAX_PROBLEMS: usize = 1000;
 
 /// Why a text is not an entry.
@@ -31,7 +31,7 @@ pub enum Problems {
 pub struct Problem {
     /// Where, as a JavaScript expression from `entry` on.
     pub path: String,
-    /// What, as a sentence.
+    /// What is wrong, as a sentence.
     pub reason: String,
 }
 
@@ -116,7 +116,7 @@ fn is_identifier(name: &str) -> bool {
     name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit())
 }
 
-/// A text of the entry's author as JSON writes it: it stays on its line.
+/// A text of the entry's author, written as JSON so that it stays on one line.
 pub(super) struct Quoted<'a>(pub(super) &'a str);
 
 impl fmt::Display for Quoted<'_> {
@@ -130,7 +130,7 @@ impl fmt::Display for Quoted<'_> {
 #[derive(Debug, Default)]
 pub(super) struct Collector {
     found: Vec<(usize, Problem)>,
-    /// From here on there is no room.
+    /// Ordinal from which on problems are dropped.
     full_from: Option<usize>,
     more: bool,
 }
@@ -155,7 +155,7 @@ impl Collector {
         }
     }
 
-    /// What was found, if anything.
+    /// The problems in the order of the text; `None` if there are none.
     pub(super) fn finish(mut self) -> Option<Problems> {
         self.trim();
         let problems: Vec<_> = self.found.into_iter().map(|(_, problem)| problem).collect();

@@ -13,13 +13,13 @@ use serde::{Serialize, Serializer};
 #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", extend("minItems" = 1)))]
 pub struct Prompt(String);
 
-/// What stands for a runtime variable without a value.
+/// Takes the place of a runtime variable without a value.
 const MISSING: &str = "<MISSING>";
 
 /// A variable whose value is known only while a task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RuntimeVariable {
-    /// What the user typed.
+    /// The text that the user typed.
     UserInput,
     /// The model that runs the task.
     TaskModel,
@@ -32,7 +32,7 @@ pub enum RuntimeVariable {
 }
 
 impl RuntimeVariable {
-    /// All of them.
+    /// All runtime variables.
     pub const ALL: [Self; 5] = [
         Self::UserInput,
         Self::TaskModel,
@@ -52,7 +52,7 @@ impl RuntimeVariable {
         }
     }
 
-    /// The one of that name.
+    /// Finds a runtime variable by its name, without the `$`.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|variable| variable.name() == name)
     }
@@ -69,12 +69,12 @@ impl Prompt {
         &self.0
     }
 
-    /// Whether a value of that variable would be put in.
+    /// Whether the prompt contains that variable.
     pub fn uses(&self, variable: RuntimeVariable) -> bool {
         pieces(&self.0).any(|piece| piece == Piece::Variable(variable.name()))
     }
 
-    /// The text to send now. Values are put in as they are: a `$` in them means nothing.
+    /// The text to send, with the values of the runtime variables. A `$` in a value has no meaning.
     pub fn fill_in<'v>(&self, value: impl Fn(RuntimeVariable) -> Option<Cow<'v, str>>) -> String {
         let mut text = String::with_capacity(self.0.len());
         for piece in pieces(&self.0) {
@@ -104,7 +104,7 @@ pub(super) enum Piece<'a> {
     Variable(&'a str),
 }
 
-/// Parts a text into variables and what is between them.
+/// Splits a text into variables and the text between them.
 ///
 /// A variable is a `$` and words of letters that are joined by single hyphens.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {

@@ -24,13 +24,13 @@ const MAX_NAME_CHARACTERS: usize = 256;
 /// How much text the paths of all models may be.
 const MAX_MODEL_PATHS_BYTES: usize = 16 * 1024 * 1024;
 
-/// A problem stands in the list, here or where it comes from: there is no value.
+/// There is no value, because of a problem that has been reported here or at its cause.
 #[derive(Clone, Copy, Debug)]
 struct Reported;
 
 type Read<T> = Result<T, Reported>;
 
-/// What was read so far. A list of names is `None` if it can't be told what belongs to it.
+/// State of the reading. A list of names is `None` if it could not be read.
 #[derive(Default)]
 struct Reader<'t> {
     problems: Collector,
@@ -43,7 +43,7 @@ struct Reader<'t> {
     model_paths_bytes: usize,
 }
 
-/// An object of which the fields' names are checked.
+/// An object whose field names have been checked.
 struct Object<'t> {
     ordinal: usize,
     fields: &'t [(String, Node)],
@@ -227,7 +227,6 @@ impl<'t> Reader<'t> {
         Ok(GridCell { name: name?, job_name: job_name? })
     }
 
-    /// A model by category or by id.
     fn model(&mut self, node: &'t Node, path: &Path) -> Read<Model> {
         let object = self.object(node, path, &["category", "id"])?;
         let category = self.optional(&object, path, "category", |reader, node, path| {
@@ -267,7 +266,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Values of any kind.
+/// Readers for values that occur anywhere in an entry.
 impl<'t> Reader<'t> {
     fn report<T>(&mut self, ordinal: usize, path: &Path, reason: impl fmt::Display) -> Read<T> {
         self.problems.report(ordinal, path, reason);
@@ -333,7 +332,7 @@ impl<'t> Reader<'t> {
         list
     }
 
-    /// Lines, as one text.
+    /// Reads lines and joins them into one text.
     fn lines(&mut self, node: &'t Node, path: &Path) -> Read<String> {
         Ok(self.list(node, path, Self::string)?.join("\n"))
     }

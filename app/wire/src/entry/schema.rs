@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{DRIVING, Entry, JOB_TOOLS, Prompt};
 
-/// The schema as a text.
+/// The JSON Schema of entries, as JSON text.
 pub fn schema() -> String {
     let settings = SchemaSettings::draft2020_12()
         .with_transform(RecursiveTransform(refuse_null_for_absent))
@@ -20,7 +20,7 @@ pub fn schema() -> String {
     text + "\n"
 }
 
-/// Adds what is not there any more once an entry is checked.
+/// Adds the parts of the format that a checked entry no longer has.
 pub(super) fn complete_entry(schema: &mut Schema) {
     let prompt = json!({ "$ref": format!("#/$defs/{}", Prompt::schema_name()) });
     let variables = json!({
@@ -41,17 +41,17 @@ pub(super) fn complete_entry(schema: &mut Schema) {
     }
 }
 
-/// The category that every entry has.
+/// Requires the category `driving`, which every entry has.
 pub(super) fn require_driving(schema: &mut Schema) {
     schema.insert("required".to_owned(), json!([DRIVING]));
 }
 
-/// A list of the tools that every session has.
+/// Schema of a list of the tools that every session has.
 pub(super) fn tools(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "array", "items": { "type": "string", "enum": JOB_TOOLS } })
 }
 
-/// Lines end where the source's do, which is not where an editor's should.
+/// Joins the lines of a description, which are those of the source code.
 fn unwrap_description(schema: &mut Schema) {
     if let Some(Value::String(description)) = schema.get_mut("description") {
         *description = description.replace('\n', " ");

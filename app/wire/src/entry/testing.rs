@@ -4,22 +4,22 @@ use proptest::prelude::*;
 
 use super::{Job, Work};
 
-/// Some task, which is not numbered.
+/// A work that runs a task; see [`number`] for its number.
 pub fn task(name: &str) -> Work {
     Work::Ref { task_id: name.to_owned(), work_id_in_job: 0, model_override: None }
 }
 
-/// One after the other.
+/// Works that run one after the other.
 pub fn seq(works: impl IntoIterator<Item = Work>) -> Work {
     Work::Seq { works: works.into_iter().collect() }
 }
 
-/// All at once.
+/// Works that run concurrently.
 pub fn par(works: impl IntoIterator<Item = Work>) -> Work {
     Work::Par { works: works.into_iter().collect() }
 }
 
-/// One or the other.
+/// A branch, either side of which may be missing.
 pub fn alt(condition: Work, true_work: Option<Work>, false_work: Option<Work>) -> Work {
     Work::Alt {
         condition: Box::new(condition),
@@ -28,10 +28,10 @@ pub fn alt(condition: Work, true_work: Option<Work>, false_work: Option<Work>) -
     }
 }
 
-/// The result that lets a loop go on, and the work that has it.
+/// The result that lets a loop continue, and the work that must have this result.
 pub type Condition = Option<(bool, Work)>;
 
-/// Again and again.
+/// A loop with optional conditions.
 pub fn repeat(pre_condition: Condition, body: Work, post_condition: Condition) -> Work {
     let boxed = |condition: Condition| condition.map(|(result, work)| (result, Box::new(work)));
     Work::Loop {
@@ -41,12 +41,12 @@ pub fn repeat(pre_condition: Condition, body: Work, post_condition: Condition) -
     }
 }
 
-/// A job that says nothing but its work.
+/// A job with this work and no further settings.
 pub fn job(work: Work) -> Job {
     Job { require_user_input: false, permissions: None, approve_files: Vec::new(), work }
 }
 
-/// Numbers the tasks as a check of the entry would, from `next` on.
+/// Numbers the tasks as reading an entry would, starting with `next`.
 pub fn number(work: &mut Work, next: &mut u32) {
     match work {
         Work::Ref { work_id_in_job, .. } => {
@@ -92,32 +92,32 @@ pub fn any_work(
     })
 }
 
-/// The same as an entry has them.
+/// Works as JSON, as they are written in an entry.
 pub mod json {
     use serde_json::{Value, json};
 
-    /// Some task of the entry.
+    /// A work that runs a task of the entry.
     pub fn task(name: &str) -> Value {
         json!({ "kind": "Ref", "taskId": name })
     }
 
-    /// One after the other.
+    /// Works that run one after the other.
     pub fn seq(works: impl IntoIterator<Item = Value>) -> Value {
         json!({ "kind": "Seq", "works": works.into_iter().collect::<Vec<_>>() })
     }
 
-    /// All at once.
+    /// Works that run concurrently.
     pub fn par(works: impl IntoIterator<Item = Value>) -> Value {
         json!({ "kind": "Par", "works": works.into_iter().collect::<Vec<_>>() })
     }
 
-    /// One or the other; null for neither.
+    /// A branch; null for no work.
     pub fn alt(condition: Value, true_work: Value, false_work: Value) -> Value {
         let fields = [("condition", condition), ("trueWork", true_work), ("falseWork", false_work)];
         with_fields("Alt", fields)
     }
 
-    /// Again and again; null for no condition.
+    /// A loop; null for no condition.
     pub fn repeat(pre_condition: Value, body: Value, post_condition: Value) -> Value {
         let fields =
             [("preCondition", pre_condition), ("body", body), ("postCondition", post_condition)];

@@ -35,13 +35,13 @@ pub(super) struct Variables<'t> {
 struct Variable<'t> {
     ordinal: usize,
     text: String,
-    /// Other variables, each once.
+    /// Indexes of the variables in its text, each once.
     uses: Vec<usize>,
     /// `None` if something is wrong with it or with what it uses.
     expansion: Option<String>,
-    /// What is wrong with itself.
+    /// Faults of its own text.
     faults: Vec<Fault<'t>>,
-    /// Those of `uses` which something is wrong with.
+    /// Those of `uses` that have faults to report.
     faulty_uses: Vec<usize>,
     height: usize,
     is_settled: bool,
@@ -56,7 +56,7 @@ enum Fault<'t> {
     TooDeep,
     TooLong,
     TooLongInAll,
-    /// Enough was reported already.
+    /// Not reported: the cause already was, or there are enough reports.
     Unreadable,
 }
 
@@ -176,7 +176,7 @@ impl<'t> Variables<'t> {
         #[derive(Clone, Copy, PartialEq)]
         enum Visit {
             NotYet,
-            /// With its place on the way.
+            /// On the current path, at this position.
             Begun(usize),
             Done,
         }

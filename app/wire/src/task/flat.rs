@@ -53,7 +53,7 @@ enum Event {
     Stopped,
 }
 
-/// Declares the struct with all fields optional, and left out where there is nothing.
+/// Declares a struct whose fields are all optional, and are not written if they are `None`.
 macro_rules! flat {
     ($($name:ident: $type:ty,)*) => {
         #[derive(Default, Serialize, Deserialize)]
@@ -126,7 +126,7 @@ impl From<TaskResponse> for Flat {
 }
 
 impl TryFrom<Flat> for TaskResponse {
-    /// What is missing or unknown.
+    /// Name of the field that is missing, or a description of what was expected.
     type Error = &'static str;
 
     fn try_from(mut flat: Flat) -> Result<Self, &'static str> {
@@ -184,7 +184,7 @@ macro_rules! spelling {
         }
 
         impl TryFrom<Flat> for $enum {
-            /// What is missing or unknown.
+            /// Name of the field that is missing, or a description of what was expected.
             type Error = &'static str;
 
             fn try_from($flat: Flat) -> Result<Self, &'static str> {

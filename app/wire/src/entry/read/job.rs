@@ -202,9 +202,9 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Works, with the parts of those of the same kind in place of them.
+/// Replaces works of the same kind by their parts.
 ///
-/// What is inside of them was flattened before, so this makes it flat at any depth.
+/// Their parts were flattened before, so the result is flat at any depth.
 fn flatten(works: Vec<Work>, parts: fn(Work) -> Result<Vec<Work>, Work>) -> Vec<Work> {
     works.into_iter().flat_map(|work| parts(work).unwrap_or_else(|other| vec![other])).collect()
 }
@@ -223,7 +223,7 @@ fn as_par(work: Work) -> Result<Vec<Work>, Work> {
     }
 }
 
-/// Counts the tasks of a job.
+/// Numbers the tasks of a job.
 fn number(work: &mut Work, next: &mut u32) {
     if let Work::Ref { work_id_in_job, .. } = work {
         *work_id_in_job = *next;

@@ -12,12 +12,12 @@ use crate::entry::{
 
 const FIELDS: [&str; 5] = ["model", "prompt", "requireUserInput", "availability", "criteria"];
 
-/// What the jobs must know of a task.
+/// Facts about a task that are needed to check the jobs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Facts {
-    /// Every work must say which model runs it.
+    /// Whether every work with this task must name a model.
     pub(super) lacks_model: bool,
-    /// `None` if that can't be told.
+    /// `None` if a problem of the task hides it.
     pub(super) requires_user_input: Option<bool>,
 }
 
@@ -110,7 +110,7 @@ impl<'t> Reader<'t> {
         self.report(node.ordinal, path, reason)
     }
 
-    /// A prompt that asks for a decision.
+    /// Reads a prompt that must be answered by one of the boolean tools.
     fn condition(&mut self, node: &'t Node, path: &Path) -> Read<Prompt> {
         let prompt = self.prompt(node, path)?;
         if [JOB_BOOLEAN_TRUE, JOB_BOOLEAN_FALSE].iter().any(|tool| prompt.as_str().contains(tool)) {
