@@ -1,8 +1,8 @@
-//! Who may let a tool act: the question, the answers, and those who answer.
+//! Permission to act: what tools ask, and who answers them.
 //!
 //! A tool asks its [`PermissionHandler`] after all of its own checks and before it acts. Sessions
 //! in which people decide have a [`PermissionDesk`], where questions wait for an answer. Whatever
-//! the session's mode, its [`DeskRules`] say what is refused, and what is asked for each time.
+//! the session's mode, its [`DeskRules`] say what is refused, and what is asked about each time.
 
 mod desk;
 mod limit;
@@ -17,20 +17,21 @@ pub use desk::{NotPending, PendingQuestion, PermissionDesk, PermissionEvent, Per
 pub use limit::{DefaultMode, ModeLimit};
 pub use runs_later::{AlwaysAsk, DeskRules, InvalidGlob, Safeguards, check_glob};
 
-/// The answer was no.
+/// A tool was not allowed to act.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Denied {
-    /// Why, for the model to read.
+    /// Reason, which the model reads.
     pub reason: String,
 }
 
-/// How the tools of a session that ask are dealt with.
+/// Permission settings of a session.
 #[derive(Clone, Debug)]
 pub struct SessionPermissions {
-    /// Mode for everything that is not asked each time.
+    /// Mode for everything that is not asked about each time.
     pub mode: PermissionMode,
-    /// Files that run later, and that `approve-all` covers nevertheless: globs below its folder.
+    /// Files that `approve-all` covers although they run later, as globs below the session's
+    /// folder.
     pub approve_files: Vec<String>,
     /// Makes the mode stricter while the session runs.
     pub limit: ModeLimit,
@@ -46,39 +47,39 @@ impl From<PermissionMode> for SessionPermissions {
 /// never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// The session.
+    /// Id of the session.
     pub session: SessionId,
-    /// The task that opened it; none if a person did.
+    /// The task that opened the session; `None` if a person did.
     pub task: Option<TaskId>,
     /// The work that the task runs for, if it belongs to a job.
     pub work: Option<WorkOfJob>,
 }
 
-/// A work, by its job and its number there.
+/// A work, identified by its job and its number within that job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkOfJob {
-    /// The run of the job.
+    /// Id of the run of the job.
     pub job: JobId,
     /// Number of the work within its job.
     pub work_id: u32,
 }
 
-/// Who asks. It travels with the call from the model to whoever answers.
+/// The asking side of a question. It is passed along with the tool call to whoever answers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Asker {
-    /// The session that the call was made in; none in runs of the bridge, which have no session.
+    /// The session that the call was made in; `None` in runs of the bridge, which have no session.
     pub owner: Option<Owner>,
-    /// The tool, if one asks.
+    /// Name of the tool, if a tool asks.
     pub tool: Option<Arc<str>>,
-    /// Which call of it, as its start was reported.
+    /// Id of the tool call, as in the report of its start.
     pub call_id: Option<Arc<str>>,
-    /// The call was approved before the tool ran: it is not asked about again, unless that is done
-    /// each time. Where everything is refused, it still is.
+    /// Whether the call was approved before the tool ran. Then nobody is asked again, except about
+    /// what is asked each time. In mode `deny` the call is refused all the same.
     pub is_approved: bool,
 }
 
 impl Asker {
-    /// A tool, with no more known of its call.
+    /// A tool whose session and call are unknown.
     pub fn tool(name: &str) -> Self {
         Self { tool: Some(name.into()), ..Self::default() }
     }
@@ -87,11 +88,11 @@ impl Asker {
 /// Answers the questions of tools.
 #[async_trait]
 pub trait PermissionHandler: Send + Sync + 'static {
-    /// Returns when the answer is known. Dropped, the question is withdrawn.
+    /// Returns when the answer is known. Dropping the future withdraws the question.
     async fn request(&self, asker: &Asker, request: PermissionRequest) -> Result<(), Denied>;
 }
 
-/// Says yes to everything.
+/// Approves everything without asking.
 #[derive(Clone, Copy, Debug)]
 pub struct ApproveAll;
 
@@ -105,7 +106,7 @@ impl PermissionHandler for ApproveAll {
 const GUARDED: &str = "refused: the portal's own settings, keys and data are off limits";
 const DENY_ALL: &str = "refused: this session may not change anything";
 
-/// Says no to everything.
+/// Refuses everything without asking.
 #[derive(Clone, Copy, Debug)]
 pub struct DenyAll;
 

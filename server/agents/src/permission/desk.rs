@@ -1,4 +1,4 @@
-//! The questions of one session that wait for people, and their answers.
+//! Questions of one session that people answer.
 
 use std::collections::{BTreeMap, HashSet};
 use std::convert::Infallible;
@@ -17,16 +17,16 @@ use wire::{
 
 use super::{Asker, DENY_ALL, Denied, DeskRules, GUARDED, PermissionHandler};
 
-/// What happens at a desk.
+/// A change of the questions at a desk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PermissionEvent {
-    /// A question waits.
+    /// A question waits for an answer.
     Requested(PendingQuestion),
-    /// A question no longer waits.
+    /// A question no longer waits for an answer.
     Resolved {
-        /// The question that no longer waits.
+        /// Id of the question.
         id: PermissionId,
-        /// How it ended.
+        /// How the question ended.
         outcome: PermissionOutcome,
     },
 }
@@ -40,7 +40,7 @@ pub struct PendingQuestion {
     pub question: PendingPermission,
 }
 
-/// Where a desk reports to. The function must neither block nor use the desk.
+/// Receives the events of a desk. The function must neither block nor use the desk.
 pub type PermissionEvents = Box<dyn Fn(PermissionEvent) + Send + Sync>;
 
 /// No question of that id waits here, or it was answered before.
@@ -50,7 +50,7 @@ pub struct NotPending(pub PermissionId);
 
 const CLOSED: &str = "refused: the session has ended";
 
-/// The questions of one session. Clones share them.
+/// The waiting questions of one session, and its mode. Clones share them.
 #[derive(Clone)]
 pub struct PermissionDesk(Arc<Desk>);
 
@@ -64,7 +64,7 @@ struct Desk {
 
 struct State {
     mode: PermissionMode,
-    /// The limit as it was when the desk last kept to it.
+    /// The limit that was last applied to `mode`.
     limit: PermissionMode,
     closed: bool,
     asked: u64,
@@ -82,7 +82,8 @@ impl PermissionDesk {
     /// How long a question waits unless settings say otherwise.
     pub const TIME_OUT: Duration = Duration::from_mins(2);
 
-    /// A desk where nothing waits. After `time_out` without an answer, the answer is no.
+    /// Creates a desk without questions. A question that is not answered within `time_out` is
+    /// refused.
     pub fn new(
         mode: PermissionMode,
         time_out: Duration,
@@ -101,13 +102,13 @@ impl PermissionDesk {
         Self(Arc::new(Desk { time_out, rules, events, state: Mutex::new(state) }))
     }
 
-    /// How questions are dealt with.
+    /// The current permission mode, with the limit applied.
     pub fn mode(&self) -> PermissionMode {
         self.0.lock().mode
     }
 
-    /// Deals with questions in another way from now on, as far as the limit permits. Those that
-    /// wait are answered by it, too, unless they are asked each time.
+    /// Changes the mode, as far as the limit allows. `approve-all` and `deny` also answer the
+    /// questions that wait, except that `approve-all` leaves those that are asked each time.
     pub fn set_mode(&self, mode: PermissionMode) {
         let mut state = self.0.lock();
         let yields = self.0.rules.limit.yields();
@@ -121,12 +122,12 @@ impl PermissionDesk {
         state.waiting.values().map(|waiting| waiting.pending.clone()).collect()
     }
 
-    /// Withdraws all questions: those who asked are gone.
+    /// Withdraws all questions, because nobody waits for their answers any more.
     pub fn withdraw_all(&self) {
         self.0.settle_all(&mut self.0.lock(), PermissionOutcome::Withdrawn);
     }
 
-    /// The same, and refuses all that are asked from now on.
+    /// Withdraws all questions, and refuses all that are asked from now on.
     pub fn close(&self) {
         let mut state = self.0.lock();
         state.closed = true;
@@ -135,8 +136,8 @@ impl PermissionDesk {
 
     /// Answers a question. The first answer counts.
     ///
-    /// [`PermissionDecision::ApproveAlways`] also answers all others in its [`AlwaysScope`] that
-    /// wait. Of what is asked each time, it answers only this one.
+    /// [`PermissionDecision::ApproveAlways`] also answers all other waiting questions in the same
+    /// [`AlwaysScope`]. For what is asked each time, it answers only this question.
     pub fn resolve(
         &self,
         id: PermissionId,
@@ -205,7 +206,7 @@ impl PermissionDesk {
 }
 
 impl Desk {
-    /// The state, once the limit has been kept to.
+    /// Locks the state, and applies the limit if it has changed.
     fn lock(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
         let limit = self.rules.limit.get();
@@ -217,7 +218,7 @@ impl Desk {
         state
     }
 
-    /// Keeps to the limit, whenever it changes, for as long as somebody waits for it.
+    /// Applies the limit whenever it changes. Never returns; drop the future to end it.
     async fn follow_limit(&self) -> Infallible {
         let mut changes = self.rules.limit.changes();
         loop {
@@ -241,7 +242,7 @@ impl Desk {
         }
     }
 
-    /// What is asked about, if it is a file.
+    /// Path of the file that the question is about, if it is about a file.
     fn file(request: &PermissionRequest) -> Option<&str> {
         let is_file = match request.kind {
             PermissionKind::Create | PermissionKind::Write | PermissionKind::Read => true,
@@ -282,7 +283,7 @@ impl Desk {
         }
     }
 
-    /// Ends a question; the first to do so decides how.
+    /// Ends a question. Does nothing if it has already ended.
     fn settle(&self, state: &mut State, number: u64, outcome: PermissionOutcome) {
         if let Some(Waiting { pending, answer }) = state.waiting.remove(&number) {
             // Nobody listens if the question was dropped just now. That is no harm.
@@ -292,7 +293,7 @@ impl Desk {
     }
 }
 
-/// The asking side of a question. Dropped, it is withdrawn.
+/// The asking side of a question. Dropping it withdraws the question.
 struct Question {
     desk: Arc<Desk>,
     number: u64,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use wire::PermissionMode;
 
-/// A mode that desks do not go beyond. Clones share it; it only ever gets stricter.
+/// The most permissive mode that desks may have. Clones share it; it only ever gets stricter.
 ///
-/// A desk looks at it whenever it is used, and questions that wait there are woken by a change. So
-/// narrowing needs no list of desks.
+/// A desk checks it on each use, and a change wakes the questions that wait there. So narrowing
+/// needs no list of desks.
 #[derive(Clone, Debug)]
 pub struct ModeLimit {
     mode: Arc<watch::Sender<PermissionMode>>,
@@ -26,7 +26,7 @@ impl ModeLimit {
         *self.mode.borrow()
     }
 
-    /// Makes it as strict as `mode`, if it is not yet.
+    /// Makes the limit at least as strict as `mode`.
     pub fn narrow(&self, mode: PermissionMode) {
         self.mode.send_if_modified(|limit| {
             let before = std::mem::replace(limit, limit.stricter(mode));
@@ -34,12 +34,12 @@ impl ModeLimit {
         });
     }
 
-    /// Whether a mode that somebody sets after a narrowing counts as it is.
+    /// Whether a mode that somebody sets after a narrowing may exceed the limit.
     pub(super) fn yields(&self) -> bool {
         self.yields
     }
 
-    /// Tells of every narrowing from now on.
+    /// Reports every narrowing from now on.
     pub(super) fn changes(&self) -> watch::Receiver<PermissionMode> {
         self.mode.subscribe()
     }
@@ -52,7 +52,8 @@ impl Default for ModeLimit {
     }
 }
 
-/// The mode of those who choose none. When it gets stricter, those who have it already follow.
+/// The mode of sessions and jobs that choose none. When it gets stricter, so do those that already
+/// run with it.
 #[derive(Debug)]
 pub struct DefaultMode {
     initial: PermissionMode,
@@ -65,18 +66,18 @@ impl DefaultMode {
         Self { initial, limit }
     }
 
-    /// The mode of those who choose none now.
+    /// The mode for a session or job that starts now and chooses none.
     pub fn get(&self) -> PermissionMode {
         self.initial.stricter(self.limit.get())
     }
 
-    /// The limit of those who chose none.
+    /// The limit for sessions and jobs that chose no mode.
     pub fn limit(&self) -> ModeLimit {
         self.limit.clone()
     }
 
-    /// Makes it as strict as `mode`. If it is already, nobody is limited: modes that people chose
-    /// stay as they are.
+    /// Makes the default at least as strict as `mode`. If it already is, nobody is limited: modes
+    /// that people chose stay as they are.
     pub fn narrow(&self, mode: PermissionMode) {
         let now = self.get();
         if now.stricter(mode) != now {

@@ -1,4 +1,5 @@
-//! Files that run later, by somebody who was not asked: each change of one is asked for.
+//! Files that run later, started by somebody who was not asked. Every change of one needs an
+//! approval.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,7 +9,7 @@ use super::ModeLimit;
 use crate::guarded::Guarded;
 use crate::names::normal;
 
-/// In any folder, in lower case.
+/// Globs of files that run later, in any folder; in lower case.
 const RUN_LATER: &[&str] = &[
     // By the portal, by GitHub, by editors.
     ".github/extensions/**",
@@ -54,7 +55,7 @@ const RUN_LATER: &[&str] = &[
     ".ssh/**",
 ];
 
-/// Which files are asked for each time.
+/// Files that are asked about each time.
 #[derive(Clone, Debug)]
 pub struct AlwaysAsk {
     further: Vec<String>,
@@ -62,8 +63,8 @@ pub struct AlwaysAsk {
 }
 
 impl AlwaysAsk {
-    /// Those that run later, and what else matches one of `further`: globs for paths below any
-    /// folder, or absolute ones.
+    /// Covers the built-in files that run later, and those that match one of `further`: globs for
+    /// paths below any folder, or absolute globs.
     pub fn new(further: Vec<String>) -> Result<Self, InvalidGlob> {
         let files = RUN_LATER.iter().copied().chain(further.iter().map(String::as_str));
         let files = glob_set(files.map(|glob| match glob.strip_prefix('/') {
@@ -73,7 +74,7 @@ impl AlwaysAsk {
         Ok(Self { further, files })
     }
 
-    /// The globs besides those that are built in.
+    /// The globs in addition to the built-in ones.
     pub fn further(&self) -> &[String] {
         &self.further
     }
@@ -99,46 +100,47 @@ impl PartialEq for AlwaysAsk {
 
 impl Eq for AlwaysAsk {}
 
-/// A text that is no glob.
+/// A text is not a valid glob.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a glob: {0}")]
 pub struct InvalidGlob(String);
 
-/// What keeps agents from what governs them, in sessions and in runs of the bridge.
+/// Protects the files that control agents from the agents themselves, in sessions and in runs of
+/// the bridge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Safeguards {
-    /// Out of reach.
+    /// Files that no tool may touch.
     pub guarded: Guarded,
-    /// Asked for each time.
+    /// Files that are asked about each time.
     pub always_ask: AlwaysAsk,
 }
 
-/// What a desk must not decide by itself.
+/// Rules that hold at a desk whatever its mode.
 #[derive(Clone, Debug, Default)]
 pub struct DeskRules {
-    /// What the paths in questions are relative to, links resolved.
+    /// The folder that paths in questions are relative to, with links resolved.
     pub folder: PathBuf,
-    /// What agents are kept from.
+    /// Files that are off limits or asked about each time.
     pub safeguards: Safeguards,
-    /// Globs below the folder of files that run later, and that a job may nevertheless change.
+    /// Files that a job may change although they run later, as globs below the folder.
     pub approve_files: Vec<String>,
-    /// The mode that the desk does not go beyond.
+    /// The most permissive mode that the desk may have.
     pub limit: ModeLimit,
 }
 
 impl DeskRules {
-    /// Whether the file in a question is out of reach. Blocks.
+    /// Whether no tool may touch the file in a question. Blocks.
     pub(super) fn is_guarded(&self, path: &str) -> bool {
         self.safeguards.guarded.covers(&self.folder.join(path))
     }
 
-    /// Whether the file in a question is asked for each time.
+    /// Whether the file in a question is asked about each time.
     pub(super) fn runs_later(&self, path: &str) -> bool {
         // A path that is shown in quotes has characters that mislead.
         path.starts_with('"') || self.safeguards.always_ask.matches(&self.folder.join(path))
     }
 
-    /// Whether the job has named the file.
+    /// Whether one of `approve_files` matches the file.
     pub(super) fn is_named(&self, path: &str) -> bool {
         let (folder, path) = (spelt(&self.folder), spelt(&self.folder.join(path)));
         let Some(inside) = path.strip_prefix(&*folder) else { return false };
@@ -164,7 +166,7 @@ fn glob_set(globs: impl IntoIterator<Item = String>) -> Result<GlobSet, InvalidG
     set.build().map_err(invalid)
 }
 
-/// The names of a path in one spelling, without detours.
+/// The names of a path in normal form, without `.` and `..`.
 fn spelt(path: &Path) -> Vec<String> {
     let mut names = Vec::new();
     for part in path.components() {

@@ -17,10 +17,10 @@ fn question(kind: PermissionKind) -> PermissionRequest {
     }
 }
 
-/// A question needs somebody who asks for longer than one statement.
+/// Static, because questions borrow their asker for longer than one statement.
 static ASKER: LazyLock<Asker> = LazyLock::new(|| Asker::tool("editFile"));
 
-/// A desk whose events can be looked at.
+/// A desk, and the events that it has reported.
 fn desk() -> (PermissionDesk, Arc<Mutex<Vec<PermissionEvent>>>) {
     let events = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&events);
