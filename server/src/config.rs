@@ -64,7 +64,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// Everything decided, checked and filled in.
+/// All settings, checked and with defaults filled in.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The address to listen on.
@@ -75,13 +75,13 @@ pub struct Settings {
     pub test: bool,
     /// The folder from which test entries may be installed.
     pub test_folder: PathBuf,
-    /// What callers must show, if anything.
+    /// The key that callers must present, if one is needed.
     pub access_key: Option<AccessKey>,
     /// Further keys, with names and roles.
     pub keys: Vec<AccessKey>,
-    /// The files that they were read from.
+    /// The files that `keys` were read from.
     pub key_files: Vec<PathBuf>,
-    /// The key was made up by us and must be told once.
+    /// Whether `access_key` was generated, and so must be shown once.
     pub access_key_generated: bool,
     /// Further names under which this server is reached.
     pub allowed_hosts: Vec<String>,
@@ -89,43 +89,43 @@ pub struct Settings {
     pub max_body_bytes: u64,
     /// The entry to install instead of the built-in sample.
     pub entry: Option<PathBuf>,
-    /// Sessions that are open at a time.
+    /// How many sessions may be open at a time.
     pub max_sessions: usize,
-    /// Tasks of all jobs that run at a time.
+    /// How many tasks of all jobs may run at a time.
     pub max_tasks: NonZeroU16,
-    /// Tasks of one job that run at a time.
+    /// How many tasks of one job may run at a time.
     pub max_tasks_per_job: NonZeroU16,
     /// How long the simulated models wait before the first delta of a block.
     pub simulated_first_ms: u64,
     /// How long the simulated models wait between deltas.
     pub simulated_delta_ms: u64,
-    /// How the GitHub Copilot CLI is used, if it is.
+    /// Settings of the GitHub Copilot CLI; `None` if it is not used.
     pub copilot: Option<CopilotSettings>,
-    /// Who else runs models, in the order of preference.
+    /// Further providers of models, in the order of preference.
     pub providers: Vec<ProviderSettings>,
     /// The environment variables that hold keys: agents must not see them.
     pub secret_variables: Vec<String>,
-    /// How sessions deal with tools that ask.
+    /// Permission mode of sessions, unless they choose another.
     pub permissions: PermissionMode,
-    /// How jobs do, unless they say it themselves.
+    /// Permission mode of jobs, unless they name another.
     pub job_permissions: PermissionMode,
     /// Which parts of a session's folder the portal's own tools may use.
     pub allowed_roots: AllowedRoots,
     /// Whether the portal's own tools may run commands.
     pub allow_commands: bool,
-    /// Which extensions are started, and on what.
+    /// Which extensions are started, and with which SDK.
     pub extensions: ExtensionSettings,
     /// How log lines look.
     pub log_format: LogFormat,
-    /// Workspaces, and what agents may do there.
+    /// Workspaces of the bridge, and what agents may do there.
     pub bridge: BridgeSettings,
-    /// Where the portal keeps what it remembers, if it does.
+    /// The folder for stored data; `None` if nothing is stored.
     pub data: Option<PathBuf>,
-    /// What agents are kept from.
+    /// Files that are off limits for agents, or asked about each time.
     pub safeguards: Safeguards,
     /// What people should know about these settings, one line each.
     pub notices: Vec<String>,
-    /// Where all this was read.
+    /// Where these settings were read.
     pub origin: Origin,
 }
 
@@ -146,7 +146,7 @@ impl Origin {
         chosen.into_iter().chain([self.working_directory.join(DEFAULT_FILE)]).collect()
     }
 
-    /// The settings as they would be now.
+    /// Reads the settings again, from the same places.
     pub fn read_again(&self) -> Result<Settings, ConfigError> {
         let (arguments, user_file) = (self.arguments.iter().cloned(), self.user_file.clone());
         match read_with(arguments, &self.working_directory, user_file)? {
@@ -172,15 +172,15 @@ pub enum Request {
 /// A mistake in arguments, environment or file. Displays as one line.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ConfigError {
-    /// The arguments or the environment.
+    /// A mistake in the arguments or the environment.
     #[error("{0}; see --help")]
     Arguments(String),
-    /// The configuration file, at a line where one is known.
+    /// A mistake in a configuration file, with its line if that is known.
     #[error("{}{}: {problem}", file.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
     File {
-        /// The file.
+        /// Path of the configuration file.
         file: PathBuf,
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: Option<usize>,
         /// What is wrong and what is accepted.
         problem: String,
@@ -195,7 +195,7 @@ pub fn read(
     read_with(arguments, working_directory, guard::user_file())
 }
 
-/// The same, with the user's own file elsewhere, or without one.
+/// Like [`read`], but with the user's own file elsewhere, or without one.
 pub fn read_with(
     arguments: impl IntoIterator<Item = OsString>,
     working_directory: &Path,

@@ -15,7 +15,7 @@ use super::file::ConfigFile;
 
 const MAX_WORKSPACES: usize = 100;
 
-/// `[[workspaces]]`
+/// One table of `[[workspaces]]`: a folder, and the model that answers there.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WorkspaceTable {
@@ -23,7 +23,7 @@ pub(super) struct WorkspaceTable {
     pub(super) model: Option<String>,
 }
 
-/// What agents can do in a folder by the portal's own tools.
+/// `[agent]`: what agents may do in a folder with the portal's own tools.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct AgentTable {
@@ -35,7 +35,7 @@ pub(super) struct AgentTable {
     pub(super) allow_commands: Option<bool>,
 }
 
-/// `[bridge]`
+/// `[bridge]`: where data is stored, and how many messages are accepted.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct BridgeTable {
@@ -43,7 +43,7 @@ pub(super) struct BridgeTable {
     pub(super) messages_per_minute: Option<NonZeroU32>,
 }
 
-/// What is decided about the bridge.
+/// The settings of the bridge, from the command line, the file and the defaults.
 pub(super) fn settle(
     line: &CommandLine,
     file: &ConfigFile,
@@ -77,7 +77,7 @@ pub(super) fn settle(
     Ok(BridgeSettings { agent, messages_per_minute, ..BridgeSettings::new(workspaces) })
 }
 
-/// Those of the command line, else those of the file, else the repository. Models come from the
+/// The workspaces of the command line, else of the file, else the repository. Models come from the
 /// file in any case.
 fn settle_workspaces(
     line: &CommandLine,
@@ -117,7 +117,8 @@ fn settle_workspaces(
     Ok(folders)
 }
 
-/// Where the portal keeps what it remembers. In test mode nowhere, unless it is said where: never among the user's.
+/// The folder for stored data. In test mode there is none unless one is named, so that tests leave
+/// the user's data alone.
 pub(super) fn settle_data(
     line: &CommandLine,
     file: &ConfigFile,
@@ -132,7 +133,7 @@ pub(super) fn settle_data(
     }
 }
 
-/// Where programs of this user keep what they remember.
+/// The folder in which this user's programs keep their state.
 fn state_folder() -> Option<PathBuf> {
     let folder = |name: &str| {
         let path = PathBuf::from(std::env::var_os(name)?);

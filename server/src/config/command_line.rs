@@ -111,8 +111,9 @@ pub(super) struct CommandLine {
     #[arg(long, value_name = "DIR")]
     pub(super) workspace: Vec<PathBuf>,
 
-    /// Where the portal keeps what it remembers, such as histories of workspaces [default: copilot-portal where this system keeps
-    /// the state of programs, such as ~/.local/state; in test mode nowhere]
+    /// Where the portal keeps what it remembers, such as histories of workspaces [default:
+    /// copilot-portal where this system keeps the state of programs, such as ~/.local/state; in
+    /// test mode nowhere]
     #[arg(long, value_name = "DIR", env = "COPILOT_PORTAL_DATA_DIR")]
     pub(super) data_dir: Option<PathBuf>,
 

@@ -14,7 +14,7 @@ use super::providers::{ModelTable, check_models, find_key};
 
 const NOT_BUILT_IN: &str = "GitHub Copilot is not part of this build: build it with the feature `copilot`, or switch it off";
 
-/// The shape of the table.
+/// `[copilot]`
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CopilotTable {
@@ -23,7 +23,7 @@ pub(super) struct CopilotTable {
     pub(super) provider: Option<OwnProviderTable>,
 }
 
-/// An endpoint that serves the models instead of GitHub.
+/// `[copilot.provider]`: an endpoint that serves the models instead of GitHub.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct OwnProviderTable {
@@ -51,8 +51,8 @@ enum Api {
     Responses,
 }
 
-/// How the CLI is used; none if it is not. In test mode it is only if something is said of it:
-/// tests must not depend on what is installed.
+/// Settings of the CLI; `None` if it is not used. In test mode it is used only if a setting
+/// mentions it, since tests must not depend on what is installed.
 pub(super) fn settle(
     line: &CommandLine,
     file: &ConfigFile,
@@ -86,7 +86,7 @@ pub(super) fn settle(
 }
 
 impl CopilotTable {
-    /// The environment variable with the key of the endpoint.
+    /// Name of the environment variable that holds the key of the endpoint.
     pub(super) fn key_variable(&self) -> Option<&String> {
         Some(self.provider.as_ref()?.api_key_env.as_ref()?.get_ref())
     }

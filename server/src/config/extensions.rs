@@ -1,4 +1,4 @@
-//! `[extensions]` of `portal.toml`: which are started, and on what.
+//! `[extensions]` of `portal.toml`: which extensions are started, and with which SDK.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,11 @@ use super::ConfigError;
 use super::command_line::CommandLine;
 use super::file::ConfigFile;
 
-/// Remembers the folders whose extensions may run, where the portal keeps what it remembers.
+/// Name of the file, in the folder for stored data, that lists the folders whose extensions may
+/// run.
 const TRUST_FILE: &str = "extensions.json";
 
-/// The shape of the table.
+/// `[extensions]`
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ExtensionsTable {
@@ -21,7 +22,7 @@ pub(super) struct ExtensionsTable {
     pub(super) sdk_path: Option<PathBuf>,
 }
 
-/// What is started where. In test mode, nothing that belongs to the user.
+/// The settings of extensions. In test mode, the user's own extensions are left out.
 pub(super) fn settle(
     line: &CommandLine,
     file: &ConfigFile,

@@ -1,4 +1,4 @@
-//! `portal.toml`.
+//! Reads `portal.toml`: the files and their tables.
 
 use std::num::NonZeroU16;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::keys::KeyTable;
 use super::providers::ProviderTable;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
 
-/// A file, and what it says; nothing if there is none.
+/// A configuration file and its tables. The default stands for no file.
 #[derive(Debug, Default)]
 pub(super) struct ConfigFile {
     path: PathBuf,
@@ -23,7 +23,7 @@ pub(super) struct ConfigFile {
     pub(super) tables: Tables,
 }
 
-/// What a file can say; all of it may be absent.
+/// All tables of a configuration file, each of which may be absent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Tables {
@@ -40,7 +40,7 @@ pub(super) struct Tables {
     pub(super) keys: Vec<KeyTable>,
 }
 
-/// Whether tools may change things.
+/// `[permissions]`: whether tools may change things.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct PermissionsTable {
@@ -49,7 +49,7 @@ pub(super) struct PermissionsTable {
     pub(super) always_ask: Vec<Spanned<String>>,
 }
 
-/// How fast the simulated models write.
+/// `[simulated]`: how fast the simulated models write.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct SimulatedTable {
@@ -57,7 +57,7 @@ pub(super) struct SimulatedTable {
     pub(super) delta_ms: Option<u64>,
 }
 
-/// Where the server listens, who may use it, and how much.
+/// `[server]`: where the server listens, who may use it, and how much.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ServerTable {
@@ -74,24 +74,25 @@ pub(super) struct ServerTable {
     pub(super) test_folder: Option<PathBuf>,
 }
 
-/// How log lines look.
+/// `[log]`: how log lines look.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct LogTable {
     pub(super) format: Option<LogFormat>,
 }
 
-/// The files that say something.
+/// The configuration files that are taken into account.
 #[derive(Debug, Default)]
 pub(super) struct ConfigFiles {
-    /// The one that was asked for, else the user's own.
+    /// The file that was asked for, else the user's own.
     pub(super) chosen: ConfigFile,
-    /// One that lies in the working directory and may have been put there by anybody.
+    /// A file that merely lies in the working directory. Anybody may have put it there.
     pub(super) found: Option<ConfigFile>,
 }
 
 impl ConfigFiles {
-    /// Reads the file that was asked for, else the user's if it exists; and what lies around.
+    /// Reads the file that was asked for, else the user's if it exists; and a `portal.toml` in the
+    /// working directory.
     pub(super) fn find(
         asked_for: Option<&Path>,
         user_file: Option<&Path>,
@@ -112,7 +113,7 @@ impl ConfigFiles {
 }
 
 impl ConfigFile {
-    /// Where it was read; empty if there is none.
+    /// Path of the file; empty if there is none.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -138,7 +139,7 @@ impl ConfigFile {
         Ok(Self { path, text, tables })
     }
 
-    /// The environment variables that hold keys.
+    /// Names of the environment variables that hold keys.
     pub(super) fn secret_variables(&self) -> Vec<String> {
         let Tables { providers, copilot, keys, .. } = &self.tables;
         let providers = providers.iter().filter_map(ProviderTable::key_variable);
@@ -146,7 +147,7 @@ impl ConfigFile {
         providers.chain(copilot.key_variable()).chain(keys).cloned().collect()
     }
 
-    /// A problem that was found in a value after parsing.
+    /// An error about a value, found after parsing.
     pub(super) fn error<T>(&self, value: &Spanned<T>, problem: String) -> ConfigError {
         let line = Some(line_of(&self.text, &value.span()));
         ConfigError::File { file: self.path.clone(), line, problem }

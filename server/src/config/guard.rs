@@ -29,7 +29,7 @@ pub(super) fn user_file() -> Option<PathBuf> {
     Some(configuration?.join(FOLDER).join(super::DEFAULT_FILE))
 }
 
-/// What governs the portal: settings, the entry, keys, and what it remembers.
+/// The files that control the portal: settings, the entry, keys and stored data.
 pub(super) fn guarded(settings: &Settings) -> Guarded {
     let mut paths = settings.origin.files();
     paths.extend(user_file());
@@ -45,7 +45,8 @@ pub(super) fn guarded(settings: &Settings) -> Guarded {
     Guarded::new(paths)
 }
 
-/// What is asked for each time: what the file names, and extensions of the user.
+/// Files that are asked about each time: those that the configuration names, and the user's
+/// extensions.
 pub(super) fn always_ask(
     file: &ConfigFile,
     extensions: Option<&Path>,

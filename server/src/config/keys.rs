@@ -10,7 +10,7 @@ use super::file::ConfigFile;
 use super::{ConfigError, check_key};
 use crate::security::access::{AccessKey, Rights, Role};
 
-/// The shape of one key. The key itself never stands in the file.
+/// One table of `[[keys]]`. The key itself is never in the configuration file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct KeyTable {
@@ -31,7 +31,7 @@ enum RoleName {
 }
 
 impl KeyTable {
-    /// The environment variable that holds the key.
+    /// Name of the environment variable that holds the key.
     pub(super) fn key_variable(&self) -> Option<&String> {
         self.key_env.as_ref().map(Spanned::get_ref)
     }
@@ -73,13 +73,13 @@ impl KeyTable {
     }
 }
 
-/// The files that hold keys.
+/// Paths of the files that hold keys.
 pub(super) fn files(file: &ConfigFile, folder: &Path) -> Vec<PathBuf> {
     let paths = file.tables.keys.iter().filter_map(|key| key.key_file.as_ref());
     paths.map(|path| folder.join(path.get_ref())).collect()
 }
 
-/// The keys of a file, checked.
+/// Reads and checks the keys that a configuration file refers to.
 pub(super) fn settle(file: &ConfigFile, folder: &Path) -> Result<Vec<AccessKey>, ConfigError> {
     let mut names = HashSet::new();
     let mut keys = Vec::new();

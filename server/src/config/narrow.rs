@@ -8,7 +8,7 @@ use super::file::{ConfigFile, Tables};
 use super::{ConfigError, Settings, guard};
 
 impl Tables {
-    /// Takes over what gives nobody any rights, where these do not say it.
+    /// Takes over settings that give nobody any rights, where these tables lack them.
     pub(super) fn take_harmless(&mut self, found: &Self) {
         self.server.port = self.server.port.or(found.server.port);
         self.simulated.first_ms = self.simulated.first_ms.or(found.simulated.first_ms);
@@ -17,7 +17,7 @@ impl Tables {
     }
 }
 
-/// Narrows the settings as the file wants, and adds a notice of what it says besides.
+/// Narrows the settings as the file wants, and adds a notice that lists what was ignored.
 pub(super) fn narrow(settings: &mut Settings, found: &ConfigFile) -> Result<(), ConfigError> {
     let mut ignored = Ignored::default();
     narrow_server(settings, &found.tables, &mut ignored);
@@ -38,7 +38,7 @@ pub(super) fn narrow(settings: &mut Settings, found: &ConfigFile) -> Result<(), 
     Ok(())
 }
 
-/// The names of what is ignored.
+/// Names of settings in the file that are ignored.
 #[derive(Default)]
 struct Ignored(Vec<&'static str>);
 
@@ -50,7 +50,7 @@ impl Ignored {
     }
 }
 
-/// The lower one; notes if it is not the file's.
+/// Lowers a setting to the file's value. A higher value is ignored.
 fn lower<T: Ord + Copy>(
     current: &mut T,
     wanted: Option<T>,

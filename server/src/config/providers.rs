@@ -1,4 +1,4 @@
-//! `[[providers]]` of `portal.toml`: who else runs models, by the owner's own key.
+//! `[[providers]]` of `portal.toml`: further providers of models, with the owner's own keys.
 
 use std::collections::{BTreeMap, HashSet};
 use std::num::{NonZeroU32, NonZeroU64};
@@ -16,13 +16,14 @@ use super::file::ConfigFile;
 /// Names of the backends that are built in.
 const TAKEN: [&str; 2] = ["copilot", "simulated"];
 
-/// The shape of one provider.
+/// One table of `[[providers]]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ProviderTable {
     name: Spanned<String>,
     base_url: Spanned<String>,
-    /// Which dialect it speaks. There is one so far; to name it is to be safe from others.
+    /// Dialect of the API. There is only one so far; a file that names it keeps it if others are
+    /// added.
     #[serde(default, rename = "api")]
     _api: Api,
     api_key_env: Option<Spanned<String>>,
@@ -56,8 +57,8 @@ pub(super) struct ModelTable {
     context_window: Option<NonZeroU64>,
 }
 
-/// The providers of a file, checked. Keys are looked for here, but one that is missing is told
-/// with the list of models: the other providers go on.
+/// Checks the providers of a file. A missing key is no error here: it is reported with the list of
+/// models, and the other providers work without it.
 pub(super) fn settle(
     file: &ConfigFile,
     working_directory: &Path,
@@ -76,7 +77,7 @@ pub(super) fn settle(
 }
 
 impl ProviderTable {
-    /// The environment variable with its key.
+    /// Name of the environment variable that holds its key.
     pub(super) fn key_variable(&self) -> Option<&String> {
         self.api_key_env.as_ref().map(Spanned::get_ref)
     }
@@ -146,7 +147,7 @@ impl ProviderTable {
     }
 }
 
-/// Where a key comes from.
+/// Tells where the key of a provider comes from, if it has one.
 pub(super) fn find_key(
     file: &ConfigFile,
     working_directory: &Path,
@@ -171,7 +172,7 @@ pub(super) fn find_key(
     }
 }
 
-/// The models of a provider, checked.
+/// Checks the models of a provider.
 pub(super) fn check_models(
     file: &ConfigFile,
     tables: &[ModelTable],
@@ -203,7 +204,7 @@ pub(super) fn check_models(
     Ok(models)
 }
 
-/// A name is a part of model ids and of paths, so it is plain.
+/// Accepts only plain names, as they become part of model ids and paths.
 fn check_name(name: &str) -> Result<(), String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || !name.chars().all(plain) {

@@ -7,7 +7,7 @@ pub(super) fn run(arguments: &[&str], folder: &Path) -> Result<Settings, ConfigE
     read_alone(&[named, arguments].concat(), folder)
 }
 
-/// A `portal.toml` in the folder is only found there.
+/// Reads a `portal.toml` that merely lies in the folder, and is not named.
 pub(super) fn planted(arguments: &[&str], folder: &Path) -> Settings {
     read_alone(arguments, folder).expect("settings")
 }
@@ -17,7 +17,6 @@ pub(super) fn named() -> impl Iterator<Item = OsString> {
     ["--config", DEFAULT_FILE].into_iter().map(OsString::from)
 }
 
-/// Without the user's own file.
 fn read_alone(arguments: &[&str], folder: &Path) -> Result<Settings, ConfigError> {
     match read_with(arguments.iter().map(OsString::from), folder, None)? {
         Request::Run(settings) => Ok(*settings),
