@@ -1,9 +1,9 @@
 //! The bridge: prompts and agent runs in workspace folders, for clients that speak plain HTTP and
 //! server-sent events.
 //!
-//! A *session* is a workspace folder with its history. A *message* to it starts a *run*, which has
-//! the message's id; all that the run does is told by [`Event`]s. The history has the message, and
-//! the answer as one more message with the same id.
+//! A *project* is a workspace folder with its history; in paths and fields it is called `session`. A
+//! *message* to it starts a *run*, which has the message's id; [`Event`]s report everything that the
+//! run does. The history has the message, and the answer as one more message with the same id.
 
 use std::fmt;
 use std::str::FromStr;
@@ -48,12 +48,11 @@ words!(
     }
 );
 
-/// One of the sessions that `GET /sessions` lists.
+/// One of the projects that `GET /sessions` lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSummary {
-    /// Short, and the same for a folder at any time. The folder's absolute path is taken for it as
-    /// well.
+    /// Short id, always the same for a folder. The folder's absolute path is accepted in its place.
     pub id: String,
     /// The folder's name.
     pub name: String,
@@ -189,7 +188,7 @@ pub enum Event {
     ApprovalRequest(ApprovalRequest),
     /// `approvalDecision`: a run no longer waits for an answer.
     ApprovalDecision(ApprovalDecision),
-    /// `historyCleared`: a session has no messages any more.
+    /// `historyCleared`: the history of a project was cleared.
     HistoryCleared(HistoryCleared),
     /// `missed`: events were lost to this client, which should ask for the history again.
     Missed(Missed),
@@ -263,7 +262,7 @@ pub struct ApprovalRequest {
     pub kind: PermissionKind,
     /// Summary for people, in one line.
     pub title: String,
-    /// The file, or the folder in which the command runs; relative to the session's folder.
+    /// The file, or the folder in which the command runs; relative to the project's folder.
     pub path: String,
     /// The change as a unified diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -289,7 +288,7 @@ pub struct ApprovalDecision {
     pub session_id: String,
 }
 
-/// A session has no messages any more.
+/// The history of a project was cleared.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryCleared {
