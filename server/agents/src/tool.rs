@@ -156,13 +156,13 @@ impl ToolSet {
         Self { tools: RwLock::new(tools.collect()), ..Self::default() }
     }
 
-    /// The same tools, whose questions are those of `owner`.
+    /// The same tools, which ask for permission on behalf of `owner`.
     #[must_use]
     pub fn owned_by(self, owner: Owner) -> Self {
         Self { owner: Some(owner), ..self }
     }
 
-    /// The session that the tools belong to, if one does.
+    /// The session that the tools belong to, if any.
     pub fn owner(&self) -> Option<Owner> {
         self.owner
     }

@@ -9,10 +9,11 @@ use parking_lot::Mutex;
 /// Which parts of a folder tools may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AllowedRoots {
-    /// All of it.
+    /// The whole folder.
     #[default]
     Everything,
-    /// What is below one of these, which are relative to it. None: nothing at all.
+    /// What is below one of these paths, which are relative to the folder; nothing if the list is
+    /// empty.
     Only(Vec<String>),
 }
 
@@ -28,7 +29,7 @@ impl AllowedRoots {
     }
 
     /// What both allow. Roots are compared by their names: a folder within a root could be a link
-    /// that leads to anywhere.
+    /// that leads anywhere.
     #[must_use]
     pub fn narrowed_by(&self, wanted: &Self) -> Self {
         match (self, wanted) {
@@ -40,8 +41,8 @@ impl AllowedRoots {
     }
 }
 
-/// Roots that only ever get fewer. Clones share them, and every workspace keeps to them as they are
-/// when it is used.
+/// Allowed roots that can only be narrowed. Clones share them, and every workspace checks their
+/// current value on each use.
 #[derive(Clone, Debug, Default)]
 pub struct RootsLimit(Arc<Mutex<Arc<AllowedRoots>>>);
 
@@ -67,16 +68,16 @@ impl From<AllowedRoots> for RootsLimit {
     }
 }
 
-/// Roots, and where they lead in one folder.
+/// Roots and their resolved paths in one folder.
 #[derive(Clone, Default)]
 pub(super) struct ResolvedRoots {
     pub(super) roots: Arc<AllowedRoots>,
-    /// By the name of each root; not looked at if everything is allowed.
+    /// Resolved paths by the name of the root; not used if everything is allowed.
     pub(super) real: Arc<HashMap<String, PathBuf>>,
 }
 
 impl ResolvedRoots {
-    /// Whether any root is as `is_one` says.
+    /// Whether `is_one` holds for the path of any root; always true if everything is allowed.
     pub(super) fn any(&self, is_one: impl Fn(&Path) -> bool) -> bool {
         match &*self.roots {
             AllowedRoots::Everything => true,

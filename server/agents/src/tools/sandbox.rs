@@ -116,8 +116,8 @@ enum Missing {
 }
 
 impl Workspace {
-    /// Opens a folder. Tools may use what `roots` allow at the time; what is taken away later is
-    /// closed at once.
+    /// Opens a folder. Tools may use what `roots` allow at that moment: narrowing them later takes
+    /// effect at once.
     pub fn open(root: &Path, roots: &RootsLimit) -> Result<Self, SandboxError> {
         let shown = root.display().to_string();
         let fault = |error: io::Error| Fault::from(error).at(&shown);
@@ -409,7 +409,7 @@ impl Inner {
         resolved.clone()
     }
 
-    /// Where a root is, or would be.
+    /// The resolved path of a root, whether or not it exists.
     fn find_root(&self, name: &str) -> Result<PathBuf, Fault> {
         let walked = self.walk(Path::new(name), Links::Follow, Missing::Suppose);
         walked.map(|walked| walked.real)
