@@ -229,7 +229,7 @@ impl SimulatedSession {
         self.script.lock().follow(prompt, |prompt| self.has_instructions(prompt))
     }
 
-    /// Replays a prompt of the resumed conversation, so that scripts and plans continue.
+    /// Replays a prompt of the resumed conversation, so that scripts and agendas continue.
     fn replay(&self, prompt: &str) {
         if self.has_agenda(prompt) {
             let next = || self.agenda.lock().as_mut().map(Agenda::next);

@@ -95,8 +95,7 @@ impl Lexer<'_> {
         self.bytes.len()
     }
 
-    /// Whether the quote begins a character (`'a'`, `'
-    /// '`) rather than a lifetime (`'a`).
+    /// Whether the quote begins a character (`'a'`, `'\n'`) rather than a lifetime (`'a`).
     fn is_character(&self, quote: usize) -> bool {
         let mut characters = self.code[quote + 1..].chars();
         match characters.next() {
