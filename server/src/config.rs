@@ -22,6 +22,7 @@ mod guard;
 mod keys;
 mod narrow;
 mod providers;
+mod text;
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
@@ -39,6 +40,7 @@ use serde::Deserialize;
 use wire::PermissionMode;
 
 use crate::security::access::AccessKey;
+use bridge::BridgeTables;
 use command_line::{CommandLine, OtherCommand};
 use file::{ConfigFile, ConfigFiles, Tables};
 
@@ -238,40 +240,41 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
     let working_directory = &*origin.working_directory;
     let default_address =
         line.site_address.unwrap_or(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), DEFAULT_PORT));
-    let host = match (&line.host, &file.tables.server.host) {
-        (Some(host), _) => {
-            resolve(host).map_err(|problem| ConfigError::Arguments(format!("--host: {problem}")))?
-        }
-        (None, Some(host)) => {
-            resolve(host.get_ref()).map_err(|problem| file.error(host, problem))?
-        }
-        (None, None) => default_address.ip(),
-    };
-
-    let given_key = match (&line.access_key, &file.tables.server.access_key) {
-        (Some(key), _) => Some(
-            check_key(key)
-                .map_err(|problem| ConfigError::Arguments(format!("--access-key: {problem}")))?,
-        ),
-        (None, Some(key)) => {
-            Some(check_key(key.get_ref()).map_err(|problem| file.error(key, problem))?)
-        }
-        (None, None) => None,
-    };
+    let host = settle_host(&line, &file)?.unwrap_or(default_address.ip());
+    let given_key = settle_access_key(&line, &file)?;
     // Nobody beyond this machine gets in without a key, even if the operator forgot one.
-    let keys = keys::settle(&file, working_directory)?;
-    let key_files = keys::files(&file, working_directory);
+    let keys = keys::settle(&file.tables.keys, &file.text, working_directory)?;
+    let key_files = keys::files(&file.tables.keys, working_directory);
     let access_key_generated = given_key.is_none() && keys.is_empty() && !host.is_loopback();
     let access_key = given_key.or_else(|| access_key_generated.then(AccessKey::generate));
 
-    let providers = providers::settle(&file, working_directory)?;
+    let providers = providers::settle(&file.tables.providers, &file.text, working_directory)?;
     let secret_variables = file.secret_variables();
     let test = line.test || file.tables.server.test;
-    let copilot = copilot::settle(&line, &file, working_directory, test, &secret_variables)?;
-    let bridge = bridge::settle(&line, &file, working_directory)?;
-    let data = bridge::settle_data(&line, &file, working_directory, test);
-    let extensions =
-        extensions::settle(&line, &file, working_directory, data.as_deref(), &secret_variables)?;
+    let copilot = copilot::settle(
+        &line,
+        &file.tables.copilot,
+        &file.text,
+        working_directory,
+        test,
+        &secret_variables,
+    )?;
+    let tables = BridgeTables {
+        agent: &file.tables.agent,
+        bridge: &file.tables.bridge,
+        workspaces: &file.tables.workspaces,
+    };
+    let bridge = bridge::settle(&line, tables, &file.text, working_directory, &secret_variables)?;
+    let data = bridge::settle_data(&line, &file.tables.bridge, working_directory, test);
+    let extensions = extensions::settle(
+        &line,
+        &file.tables.extensions,
+        &file.text,
+        working_directory,
+        test,
+        data.as_deref(),
+        &secret_variables,
+    )?;
 
     let always_ask = guard::always_ask(&file, extensions.user_folder.as_deref())?;
     let safeguards = Safeguards { always_ask, ..Safeguards::default() };
@@ -329,6 +332,33 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
         notices: Vec::new(),
         origin,
     })
+}
+
+fn settle_host(line: &CommandLine, file: &ConfigFile) -> Result<Option<IpAddr>, ConfigError> {
+    match (&line.host, &file.tables.server.host) {
+        (Some(host), _) => resolve(host)
+            .map(Some)
+            .map_err(|problem| ConfigError::Arguments(format!("--host: {problem}"))),
+        (None, Some(host)) => {
+            resolve(host.get_ref()).map(Some).map_err(|problem| file.text.error(host, problem))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+fn settle_access_key(
+    line: &CommandLine,
+    file: &ConfigFile,
+) -> Result<Option<AccessKey>, ConfigError> {
+    match (&line.access_key, &file.tables.server.access_key) {
+        (Some(key), _) => check_key(key)
+            .map(Some)
+            .map_err(|problem| ConfigError::Arguments(format!("--access-key: {problem}"))),
+        (None, Some(key)) => {
+            check_key(key.get_ref()).map(Some).map_err(|problem| file.text.error(key, problem))
+        }
+        (None, None) => Ok(None),
+    }
 }
 
 fn check_key(key: &str) -> Result<AccessKey, String> {

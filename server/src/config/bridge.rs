@@ -11,7 +11,7 @@ use toml::Spanned;
 
 use super::ConfigError;
 use super::command_line::CommandLine;
-use super::file::ConfigFile;
+use super::text::FileText;
 
 const MAX_WORKSPACES: usize = 100;
 
@@ -43,14 +43,24 @@ pub(super) struct BridgeTable {
     pub(super) messages_per_minute: Option<NonZeroU32>,
 }
 
+/// The tables that have settings of the bridge.
+#[derive(Clone, Copy)]
+pub(super) struct BridgeTables<'a> {
+    pub(super) agent: &'a AgentTable,
+    pub(super) bridge: &'a BridgeTable,
+    pub(super) workspaces: &'a [WorkspaceTable],
+}
+
 /// The settings of the bridge, from the command line, the file and the defaults.
 pub(super) fn settle(
     line: &CommandLine,
-    file: &ConfigFile,
+    tables: BridgeTables,
+    file: &FileText,
     working_directory: &Path,
+    secrets: &[String],
 ) -> Result<BridgeSettings, ConfigError> {
     let usual = AgentRules::default();
-    let table = &file.tables.agent;
+    let table = tables.agent;
     let max_steps = match (line.agent_max_steps, &table.max_steps) {
         (Some(steps), _) => check_steps(steps)
             .map_err(|problem| ConfigError::Arguments(format!("--agent-max-steps: {problem}")))?,
@@ -69,11 +79,11 @@ pub(super) fn settle(
             .or(table.require_approval)
             .unwrap_or(usual.require_approval),
         allow_commands: line.allow_commands || table.allow_commands == Some(true),
-        secrets: file.secret_variables(),
+        secrets: secrets.to_vec(),
     };
     let messages_per_minute =
-        file.tables.bridge.messages_per_minute.unwrap_or(BridgeSettings::MESSAGES_PER_MINUTE);
-    let workspaces = settle_workspaces(line, file, working_directory)?;
+        tables.bridge.messages_per_minute.unwrap_or(BridgeSettings::MESSAGES_PER_MINUTE);
+    let workspaces = settle_workspaces(line, tables.workspaces, file, working_directory)?;
     Ok(BridgeSettings { agent, messages_per_minute, ..BridgeSettings::new(workspaces) })
 }
 
@@ -81,11 +91,12 @@ pub(super) fn settle(
 /// file in any case.
 fn settle_workspaces(
     line: &CommandLine,
-    file: &ConfigFile,
+    tables: &[WorkspaceTable],
+    file: &FileText,
     working_directory: &Path,
 ) -> Result<Vec<WorkspaceFolder>, ConfigError> {
     let mut of_file = Vec::new();
-    for table in &file.tables.workspaces {
+    for table in tables {
         let path = find_folder(working_directory, table.path.get_ref())
             .map_err(|problem| file.error(&table.path, problem))?;
         of_file.push(WorkspaceFolder { path, model: table.model.clone() });
@@ -121,11 +132,11 @@ fn settle_workspaces(
 /// the user's data alone.
 pub(super) fn settle_data(
     line: &CommandLine,
-    file: &ConfigFile,
+    table: &BridgeTable,
     working_directory: &Path,
     test: bool,
 ) -> Option<PathBuf> {
-    let given = line.data_dir.as_ref().or(file.tables.bridge.data_dir.as_ref());
+    let given = line.data_dir.as_ref().or(table.data_dir.as_ref());
     match given {
         Some(folder) => Some(working_directory.join(folder)),
         None if test => None,

@@ -9,8 +9,8 @@ use toml::Spanned;
 
 use super::ConfigError;
 use super::command_line::CommandLine;
-use super::file::ConfigFile;
 use super::providers::{ModelTable, check_models, find_key};
+use super::text::FileText;
 
 const NOT_BUILT_IN: &str = "GitHub Copilot is not part of this build: build it with the feature `copilot`, or switch it off";
 
@@ -55,12 +55,12 @@ enum Api {
 /// mentions it, since tests must not depend on what is installed.
 pub(super) fn settle(
     line: &CommandLine,
-    file: &ConfigFile,
+    table: &CopilotTable,
+    file: &FileText,
     working_directory: &Path,
     test: bool,
     secrets: &[String],
 ) -> Result<Option<CopilotSettings>, ConfigError> {
-    let table = &file.tables.copilot;
     let cli = line.copilot_cli.as_ref().or(table.cli_path.as_ref());
     let provider = match &table.provider {
         Some(provider) => Some(provider.settle(file, working_directory)?),
@@ -95,7 +95,7 @@ impl CopilotTable {
 impl OwnProviderTable {
     fn settle(
         &self,
-        file: &ConfigFile,
+        file: &FileText,
         working_directory: &Path,
     ) -> Result<OwnProvider, ConfigError> {
         let base_url = BaseUrl::parse(self.base_url.get_ref())

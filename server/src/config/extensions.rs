@@ -8,7 +8,7 @@ use toml::Spanned;
 
 use super::ConfigError;
 use super::command_line::CommandLine;
-use super::file::ConfigFile;
+use super::text::FileText;
 
 /// Name of the file, in the folder for stored data, that lists the folders whose extensions may
 /// run.
@@ -25,13 +25,13 @@ pub(super) struct ExtensionsTable {
 /// The settings of extensions. In test mode, the user's own extensions are left out.
 pub(super) fn settle(
     line: &CommandLine,
-    file: &ConfigFile,
+    table: &ExtensionsTable,
+    file: &FileText,
     working_directory: &Path,
+    is_test: bool,
     data: Option<&Path>,
     secrets: &[String],
 ) -> Result<ExtensionSettings, ConfigError> {
-    let table = &file.tables.extensions;
-    let is_test = line.test || file.tables.server.test;
     for folder in &table.allow {
         if !folder.get_ref().is_absolute() {
             let problem = format!("not an absolute path: `{}`", folder.get_ref().display());

@@ -1,7 +1,6 @@
 //! Reads `portal.toml`: the files and their tables.
 
 use std::num::NonZeroU16;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -13,13 +12,13 @@ use super::copilot::CopilotTable;
 use super::extensions::ExtensionsTable;
 use super::keys::KeyTable;
 use super::providers::ProviderTable;
+use super::text::FileText;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
 
 /// A configuration file and its tables. The default stands for no file.
 #[derive(Debug, Default)]
 pub(super) struct ConfigFile {
-    path: PathBuf,
-    text: String,
+    pub(super) text: FileText,
     pub(super) tables: Tables,
 }
 
@@ -106,21 +105,19 @@ impl ConfigFiles {
         let chosen = chosen.unwrap_or_default();
         let path = working_directory.join(DEFAULT_FILE);
         let real = |path: &Path| path.canonicalize().ok();
-        let is_chosen = real(&path).is_some_and(|found| Some(found) == real(&chosen.path));
+        let is_chosen = real(&path).is_some_and(|found| Some(found) == real(chosen.text.path()));
         let found = if is_chosen { None } else { ConfigFile::read(path, false)? };
         Ok(Self { chosen, found })
     }
 }
 
 impl ConfigFile {
-    /// Path of the file; empty if there is none.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn read(path: PathBuf, must_exist: bool) -> Result<Option<Self>, ConfigError> {
         match std::fs::read_to_string(&path) {
-            Ok(text) => Self::parse(path, text).map(Some),
+            Ok(text) => {
+                let text = FileText::new(path, text);
+                Ok(Some(Self { tables: text.parse()?, text }))
+            }
             Err(error) if !must_exist && error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(ConfigError::File {
                 file: path,
@@ -130,15 +127,6 @@ impl ConfigFile {
         }
     }
 
-    fn parse(path: PathBuf, text: String) -> Result<Self, ConfigError> {
-        let tables = toml::from_str(&text).map_err(|error| ConfigError::File {
-            file: path.clone(),
-            line: error.span().map(|span| line_of(&text, &span)),
-            problem: error.message().split_whitespace().collect::<Vec<_>>().join(" "),
-        })?;
-        Ok(Self { path, text, tables })
-    }
-
     /// Names of the environment variables that hold keys.
     pub(super) fn secret_variables(&self) -> Vec<String> {
         let Tables { providers, copilot, keys, .. } = &self.tables;
@@ -146,15 +134,4 @@ impl ConfigFile {
         let keys = keys.iter().filter_map(KeyTable::key_variable);
         providers.chain(copilot.key_variable()).chain(keys).cloned().collect()
     }
-
-    /// An error about a value, found after parsing.
-    pub(super) fn error<T>(&self, value: &Spanned<T>, problem: String) -> ConfigError {
-        let line = Some(line_of(&self.text, &value.span()));
-        ConfigError::File { file: self.path.clone(), line, problem }
-    }
-}
-
-fn line_of(text: &str, span: &Range<usize>) -> usize {
-    let before = text.as_bytes().iter().take(span.start);
-    1 + before.filter(|byte| **byte == b'\n').count()
 }

@@ -53,7 +53,7 @@ pub(super) fn always_ask(
 ) -> Result<AlwaysAsk, ConfigError> {
     let mut globs = Vec::new();
     for glob in &file.tables.permissions.always_ask {
-        check_glob(glob.get_ref()).map_err(|error| file.error(glob, error.to_string()))?;
+        check_glob(glob.get_ref()).map_err(|error| file.text.error(glob, error.to_string()))?;
         globs.push(glob.get_ref().clone());
     }
     let folder = extensions.and_then(Path::to_str).filter(|path| path.starts_with('/'));

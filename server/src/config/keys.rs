@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::file::ConfigFile;
+use super::text::FileText;
 use super::{ConfigError, check_key};
 use crate::security::access::{AccessKey, Rights, Role};
 
@@ -36,7 +36,7 @@ impl KeyTable {
         self.key_env.as_ref().map(Spanned::get_ref)
     }
 
-    fn settle(&self, file: &ConfigFile, folder: &Path) -> Result<AccessKey, ConfigError> {
+    fn settle(&self, file: &FileText, folder: &Path) -> Result<AccessKey, ConfigError> {
         let key = match (&self.key_env, &self.key_file) {
             (Some(variable), None) => {
                 let name = variable.get_ref();
@@ -74,16 +74,20 @@ impl KeyTable {
 }
 
 /// Paths of the files that hold keys.
-pub(super) fn files(file: &ConfigFile, folder: &Path) -> Vec<PathBuf> {
-    let paths = file.tables.keys.iter().filter_map(|key| key.key_file.as_ref());
+pub(super) fn files(tables: &[KeyTable], folder: &Path) -> Vec<PathBuf> {
+    let paths = tables.iter().filter_map(|key| key.key_file.as_ref());
     paths.map(|path| folder.join(path.get_ref())).collect()
 }
 
 /// Reads and checks the keys that a configuration file refers to.
-pub(super) fn settle(file: &ConfigFile, folder: &Path) -> Result<Vec<AccessKey>, ConfigError> {
+pub(super) fn settle(
+    tables: &[KeyTable],
+    file: &FileText,
+    folder: &Path,
+) -> Result<Vec<AccessKey>, ConfigError> {
     let mut names = HashSet::new();
     let mut keys = Vec::new();
-    for table in &file.tables.keys {
+    for table in tables {
         let name = table.name.get_ref();
         if name.trim().is_empty() || !names.insert(name) {
             let problem = format!("every key has a name of its own: `{name}`");

@@ -25,7 +25,7 @@ pub(super) fn narrow(settings: &mut Settings, found: &ConfigFile) -> Result<(), 
     narrow_agent(settings, &found.tables, &mut ignored);
     narrow_workspaces(settings, found, &mut ignored);
     if !ignored.0.is_empty() {
-        let (file, names) = (found.path().display(), ignored.0.join(", "));
+        let (file, names) = (found.text.path().display(), ignored.0.join(", "));
         let better = match guard::user_file() {
             Some(file) => format!("put it into {}, or name a file by --config", file.display()),
             None => "name a file by --config".to_owned(),
@@ -152,7 +152,7 @@ fn narrow_workspaces(settings: &mut Settings, found: &ConfigFile, ignored: &mut 
     if tables.is_empty() {
         return;
     }
-    let folder = found.path().parent().unwrap_or(found.path());
+    let folder = found.text.path().parent().unwrap_or(found.text.path());
     let find = |table: &super::bridge::WorkspaceTable| find_folder(folder, table.path.get_ref());
     let named: Vec<_> = tables.iter().filter_map(|table| find(table).ok()).collect();
     let current = &mut settings.bridge.workspaces;

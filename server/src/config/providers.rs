@@ -11,7 +11,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::ConfigError;
-use super::file::ConfigFile;
+use super::text::FileText;
 
 /// Names of the backends that are built in.
 const TAKEN: [&str; 2] = ["copilot", "simulated"];
@@ -60,12 +60,13 @@ pub(super) struct ModelTable {
 /// Checks the providers of a file. A missing key is no error here: it is reported with the list of
 /// models, and the other providers work without it.
 pub(super) fn settle(
-    file: &ConfigFile,
+    tables: &[ProviderTable],
+    file: &FileText,
     working_directory: &Path,
 ) -> Result<Vec<ProviderSettings>, ConfigError> {
     let mut names = HashSet::new();
     let mut providers = Vec::new();
-    for table in &file.tables.providers {
+    for table in tables {
         check_name(table.name.get_ref()).map_err(|problem| file.error(&table.name, problem))?;
         if !names.insert(table.name.get_ref()) {
             let problem = format!("two providers have this name: `{}`", table.name.get_ref());
@@ -84,7 +85,7 @@ impl ProviderTable {
 
     fn settle(
         &self,
-        file: &ConfigFile,
+        file: &FileText,
         working_directory: &Path,
     ) -> Result<ProviderSettings, ConfigError> {
         let base_url = BaseUrl::parse(self.base_url.get_ref())
@@ -105,7 +106,7 @@ impl ProviderTable {
         })
     }
 
-    fn key(&self, file: &ConfigFile, working_directory: &Path) -> Result<KeySource, ConfigError> {
+    fn key(&self, file: &FileText, working_directory: &Path) -> Result<KeySource, ConfigError> {
         let key = find_key(
             file,
             working_directory,
@@ -121,7 +122,7 @@ impl ProviderTable {
         }
     }
 
-    fn headers(&self, file: &ConfigFile) -> Result<ProviderHeaders, ConfigError> {
+    fn headers(&self, file: &FileText) -> Result<ProviderHeaders, ConfigError> {
         let mut headers = ProviderHeaders::default();
         let organization = self.organization.iter().map(|value| ("OpenAI-Organization", value));
         let others = self.headers.iter().map(|(name, value)| (&**name, value));
@@ -149,7 +150,7 @@ impl ProviderTable {
 
 /// Tells where the key of a provider comes from, if it has one.
 pub(super) fn find_key(
-    file: &ConfigFile,
+    file: &FileText,
     working_directory: &Path,
     variable: Option<&Spanned<String>>,
     path: Option<&Spanned<PathBuf>>,
@@ -174,7 +175,7 @@ pub(super) fn find_key(
 
 /// Checks the models of a provider.
 pub(super) fn check_models(
-    file: &ConfigFile,
+    file: &FileText,
     tables: &[ModelTable],
 ) -> Result<Vec<ProviderModel>, ConfigError> {
     let mut ids = HashSet::new();
