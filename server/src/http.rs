@@ -108,6 +108,8 @@ impl AppState {
         if tokio::time::timeout(STOP_DEADLINE, stop).await.is_err() {
             tracing::warn!("not all sessions ended in time");
         }
+        // Readers of sessions that go on after the restart.
+        self.live.end_calls();
     }
 }
 

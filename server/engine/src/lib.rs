@@ -9,6 +9,7 @@
 pub mod bridge;
 pub mod entry;
 pub mod job;
+pub mod recovery;
 mod running;
 pub mod session;
 pub mod task;

@@ -22,13 +22,16 @@
 //! - A *crash* of the agent ends the session in the same way, with a `sessionError` at the end of
 //!   the log.
 
+mod agent;
 mod conversation;
 mod folder;
+mod generation;
 mod handle;
 mod kept;
 mod manager;
 mod outlet;
 mod queue;
+mod revival;
 mod rights;
 mod stream;
 
@@ -108,6 +111,9 @@ pub enum SessionError {
     /// Nobody asks that, or it was answered before.
     #[error("not waiting for a decision")]
     PermissionNotPending,
+    /// It is kept, but its agent can't be started now.
+    #[error("the session's agent can't be started")]
+    ModelNotAvailable,
     /// It must have ended for this.
     #[error("the session is still open")]
     StillRunning,
@@ -129,6 +135,7 @@ impl SessionError {
             Self::SessionNotFound => ErrorName::SessionNotFound,
             Self::TooManyQueries => ErrorName::TooManyQueries,
             Self::PermissionNotPending => ErrorName::PermissionNotPending,
+            Self::ModelNotAvailable => ErrorName::ModelNotAvailable,
             Self::StillRunning => ErrorName::StillRunning,
             Self::StoreUnavailable => ErrorName::StoreUnavailable,
         }

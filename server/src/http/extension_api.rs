@@ -15,7 +15,7 @@ pub(super) async fn list_extensions(
     State(state): State<AppState>,
     Path(id): Path<String>,
 ) -> Response {
-    match open_session(&state, &id) {
+    match open_session(&state, &id).await {
         Ok(session) => listed(Ok(session.extensions().await)),
         Err(error) => listed(Err(error)),
     }
@@ -26,7 +26,7 @@ pub(super) async fn reload_extensions(
     State(state): State<AppState>,
     Path(id): Path<String>,
 ) -> Response {
-    match open_session(&state, &id) {
+    match open_session(&state, &id).await {
         Ok(session) => listed(Ok(session.reload_extensions().await)),
         Err(error) => listed(Err(error)),
     }
@@ -46,7 +46,7 @@ pub(super) async fn trust_extensions(
         let message = "the body must be allow or forbid";
         return error::said_no(ErrorName::InvalidExtensionTrust, Some(message));
     };
-    match state.sessions.get(id) {
+    match state.sessions.find(id).await {
         Ok(session) => {
             listed(Ok(session.trust_extensions(decision == ExtensionTrust::Allow).await))
         }

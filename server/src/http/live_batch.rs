@@ -31,7 +31,10 @@ pub(super) async fn poll_many(
         Ok(ids) => ids,
         Err(problem) => return error::unreadable(StatusCode::BAD_REQUEST, &problem),
     };
-    let sources: Vec<_> = ids.iter().map(|id| find(&state, *id)).collect();
+    let mut sources = Vec::with_capacity(ids.len());
+    for id in &ids {
+        sources.push(find(&state, *id).await);
+    }
     let Ok(answers) = live_log::poll_many(&state.live, &token, &sources).await else {
         return error::said_no(ErrorName::HttpRequestTimeout, None);
     };
@@ -87,9 +90,9 @@ fn read_ids(body: &str) -> Result<Vec<LiveId>, String> {
     Ok(ids)
 }
 
-fn find(state: &AppState, id: LiveId) -> Option<LiveSource> {
+async fn find(state: &AppState, id: LiveId) -> Option<LiveSource> {
     match id {
-        LiveId::Session(id) => state.sessions.live().source(id),
+        LiveId::Session(id) => state.sessions.load_log(id).await.map(|log| log.source()),
         LiveId::Task(id) => state.tasks.live().source(id),
         LiveId::Job(id) => state.jobs.live().source(id),
     }

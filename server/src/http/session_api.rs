@@ -22,9 +22,14 @@ pub(super) async fn list_models(State(state): State<AppState>) -> Json<Models> {
 }
 
 /// `copilot/session`: lists the sessions.
-pub(super) async fn list_sessions(State(state): State<AppState>) -> Json<Sessions> {
-    let sessions = state.sessions.list().into_iter().map(session_info).collect();
-    Json(Sessions { sessions })
+pub(super) async fn list_sessions(State(state): State<AppState>) -> Response {
+    match state.sessions.list_all().await {
+        Ok(sessions) => {
+            let sessions = sessions.into_iter().map(session_info).collect();
+            Json(Sessions { sessions }).into_response()
+        }
+        Err(error) => error::said_no(error.name(), None),
+    }
 }
 
 fn session_info(summary: SessionSummary) -> SessionInfo {
@@ -56,7 +61,7 @@ pub(super) async fn query_session(
     Path(id): Path<String>,
     Prompt(prompt): Prompt,
 ) -> Response {
-    let sent = match open_session(&state, &id) {
+    let sent = match open_session(&state, &id).await {
         Ok(session) => session.query(prompt).await,
         Err(error) => Err(error),
     };
@@ -68,7 +73,11 @@ pub(super) async fn abort_session(
     State(state): State<AppState>,
     Path(id): Path<String>,
 ) -> Response {
-    done(open_session(&state, &id).map(|session| session.abort()))
+    let aborted = match session_id(&id) {
+        Ok(id) => state.sessions.abort(id).await,
+        Err(error) => Err(error),
+    };
+    done(aborted)
 }
 
 /// `copilot/session/{id}/permission/{requestId}`: answers a permission request with the decision in
@@ -88,8 +97,10 @@ pub(super) async fn answer_permission(
     };
     // A text that cannot be an id names no request.
     let request = request.parse().map_err(|_| SessionError::PermissionNotPending);
-    let answered =
-        request.and_then(|request| state.sessions.get(id)?.answer_permission(request, decision));
+    let answered = match request {
+        Ok(request) => state.sessions.answer_permission(id, request, decision).await,
+        Err(error) => Err(error),
+    };
     // A no counts whether or not it can be kept.
     let must_be_kept = decision != PermissionDecision::Deny;
     match state.sessions.live().durable(id).await {
@@ -108,7 +119,7 @@ pub(super) async fn set_permissions(
         let message = "the body must be approve-all, ask or deny";
         return error::said_no(ErrorName::InvalidPermissionMode, Some(message));
     };
-    let set = match open_session(&state, &id) {
+    let set = match open_session(&state, &id).await {
         Ok(session) => session.set_permissions(mode).await,
         Err(error) => Err(error),
     };
@@ -184,9 +195,9 @@ pub(super) fn session_id(id: &str) -> Result<SessionId, SessionError> {
     id.parse().map_err(|_| SessionError::SessionNotFound)
 }
 
-/// The open session of an id.
-pub(super) fn open_session(state: &AppState, id: &str) -> Result<Arc<Session>, SessionError> {
-    state.sessions.get(session_id(id)?)
+/// The open session of an id. Its agent is resumed if it has none.
+pub(super) async fn open_session(state: &AppState, id: &str) -> Result<Arc<Session>, SessionError> {
+    state.sessions.find(session_id(id)?).await
 }
 
 fn done(result: Result<(), SessionError>) -> Response {

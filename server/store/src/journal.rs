@@ -291,6 +291,11 @@ pub trait Journal: Send + Sync + 'static {
     /// Forgets what ended before a time, with all that belongs to it, and says how many that were.
     async fn expire(&self, ended_before: u64) -> Result<u64, StoreError>;
 
+    /// Whether what is kept outlives the process.
+    fn is_lasting(&self) -> bool {
+        false
+    }
+
     /// Why nothing can be kept at the moment, if so.
     fn trouble(&self) -> Option<String> {
         None

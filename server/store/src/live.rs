@@ -52,6 +52,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use wire::{ErrorName, LiveEntity, LiveToken};
 
 use crate::journal::{Journal, MemoryJournal};
@@ -60,7 +61,7 @@ pub use call::{LiveSource, poll_many};
 use clock::Clock;
 pub use delivery::{Delivery, Receipt, Responses, Said};
 pub use entry::{BlockRef, LiveEntry, Part};
-pub use log::{LiveLog, Note};
+pub use log::{LiveLog, Note, StoredStream};
 pub use pace::{Pace, PaceSettings};
 pub use registry::LiveRegistry;
 
@@ -160,6 +161,8 @@ pub struct LiveShared {
     clock: Clock,
     pace: Pace,
     pending_calls: Arc<Semaphore>,
+    /// Cancelled when no call may wait any longer.
+    ending: CancellationToken,
 }
 
 impl LiveShared {
@@ -174,6 +177,7 @@ impl LiveShared {
             journal,
             clock: Clock::default(),
             pace: Pace::new(settings.pace.clone()),
+            ending: CancellationToken::new(),
             pending_calls: Arc::new(Semaphore::new(settings.max_pending_calls)),
             settings,
         })
@@ -188,6 +192,12 @@ impl LiveShared {
     /// Unix epoch.
     pub fn next_time(&self) -> u64 {
         self.clock.next()
+    }
+
+    /// The server stops: calls that wait are answered as if their time was over, and none waits
+    /// from now on.
+    pub fn end_calls(&self) {
+        self.ending.cancel();
     }
 
     /// Where logs are kept.

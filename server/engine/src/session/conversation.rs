@@ -1,11 +1,13 @@
 //! The future that runs a session: one prompt after the other, until it is stopped or dies.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agents::permission::PermissionDesk;
 use agents::{AgentError, AgentSession};
 use extensions::{ErrorHandling, SessionExtensions};
+use parking_lot::Mutex;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -13,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::queue::{Queue, QueuedPrompt};
 use super::stream::Stream;
 use super::{TurnEnd, TurnOutcome};
+use crate::recovery::INTERRUPTED;
 use crate::running::{Conclude, Ending};
 
 /// How long an agent may take to notice an abort, and to free itself. Then it is dropped.
@@ -26,6 +29,8 @@ pub(super) struct Conversation {
     // Dropped before `end` says that everything has happened.
     pub(super) agent: Box<dyn AgentSession>,
     pub(super) extensions: Arc<SessionExtensions>,
+    /// What the agent has to know of an earlier conversation, with the first prompt.
+    pub(super) preamble: Mutex<Option<String>>,
     pub(super) end: Ending<EndOfSession>,
 }
 
@@ -36,6 +41,8 @@ pub(super) struct EndOfSession {
     pub(super) desk: PermissionDesk,
     /// Cancelled when the session should stop.
     pub(super) stop: CancellationToken,
+    /// Cancelled when sessions that are stopped go on after a restart.
+    pub(super) suspend: CancellationToken,
     /// Why the session ends, unless it was stopped.
     pub(super) crash: Option<String>,
     /// Takes the session off the list; `None` once it is off.
@@ -91,11 +98,12 @@ impl Conversation {
         };
         // Some agents ask from elsewhere than their turn. Nobody waits for the answer now.
         self.end.desk.withdraw_all();
-        let reason = match result {
-            Err(AgentError::Crashed(_)) => CRASHED,
-            _ => ABORTED,
+        let (reason, error) = match result {
+            _ if self.end.suspend.is_cancelled() => (INTERRUPTED, Some(INTERRUPTED)),
+            Err(AgentError::Crashed(_)) => (CRASHED, None),
+            _ => (ABORTED, None),
         };
-        let finished = stream.finish(reason);
+        let finished = stream.finish(reason, error);
         let ended = match result {
             Err(AgentError::Crashed(message)) => TurnEnd::Crashed(message),
             Err(AgentError::Failed(message) | AgentError::Unavailable(message)) => {
@@ -116,6 +124,11 @@ impl Conversation {
         let submitted = self.extensions.submit(&prompt.text);
         let changed = prompt.abort.run_until_cancelled(submitted).await.flatten();
         let text = changed.as_deref().unwrap_or(&prompt.text);
+        let preamble = self.preamble.lock().take();
+        let text = &*match preamble {
+            Some(preamble) => Cow::Owned(format!("{preamble}\n\n{text}")),
+            None => Cow::Borrowed(text),
+        };
         let mut attempt = 0;
         loop {
             attempt += 1;
@@ -166,7 +179,12 @@ impl Conclude for EndOfSession {
         // Off the list first: whoever reads that it is closed must not find it there.
         remove();
         self.desk.close();
-        self.stream.finish(if crash.is_some() { CRASHED } else { ABORTED });
+        if stopped && self.suspend.is_cancelled() {
+            // It goes on after the restart: neither it nor its queue has ended.
+            self.stream.finish(INTERRUPTED, None);
+            return;
+        }
+        self.stream.finish(if crash.is_some() { CRASHED } else { ABORTED }, None);
         let crashed = crash.is_some();
         let ended = match crash {
             Some(message) => {

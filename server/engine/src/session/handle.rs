@@ -152,8 +152,8 @@ impl Session {
 pub(super) struct OpenSessions(Mutex<BTreeMap<SessionId, Arc<Session>>>);
 
 impl OpenSessions {
-    pub(super) fn add(&self, session: Session) {
-        self.0.lock().insert(session.id, Arc::new(session));
+    pub(super) fn add(&self, session: Arc<Session>) {
+        self.0.lock().insert(session.id, session);
     }
 
     pub(super) fn get(&self, id: SessionId) -> Option<Arc<Session>> {

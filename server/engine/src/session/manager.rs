@@ -8,22 +8,25 @@ use agents::permission::{
     DeskRules, Owner, PendingQuestion, PermissionDesk, PermissionHandler, Safeguards,
 };
 use agents::tools::{AllowedRoots, CommandSettings, Workspace, WorkspaceSettings, session_tools};
-use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, ToolSet};
+use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, Found, ToolSet};
 use extensions::{
     ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
 };
 use platform::lifecycle::Lifecycle;
 use store::fold::{Addition, SessionFold, SessionNote, extend};
-use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
+use store::live::{Delivery, LiveLog, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 use wire::{PermissionMode, SessionId, SessionResponse, TaskId};
 
-use super::conversation::{Conversation, EndOfSession};
+use super::agent;
+use super::conversation::EndOfSession;
 use super::folder::check_folder;
 use super::handle::{OpenSessions, Session};
 use super::kept::KeptPermissions;
 use super::outlet::Port;
 use super::queue::Queue;
+use super::revival::{Dormant, Origin};
 use super::rights::SessionPolicy;
 use super::stream::Stream;
 use super::{SessionError, SessionSummary, StartError, StartOptions};
@@ -81,6 +84,21 @@ pub struct SessionManager {
     places: Arc<Semaphore>,
     extensions: Arc<ExtensionHost>,
     policy: SessionPolicy,
+    /// Cancelled when sessions that are stopped go on after a restart.
+    suspend: CancellationToken,
+    pub(super) dormant: Dormant,
+}
+
+/// A session that is about to be opened.
+pub(super) struct Opening {
+    pub(super) id: SessionId,
+    pub(super) found: Found,
+    /// As it was asked for.
+    pub(super) model_id: String,
+    pub(super) folder: PathBuf,
+    pub(super) options: StartOptions,
+    pub(super) log: Arc<LiveLog<SessionResponse>>,
+    pub(super) origin: Origin,
 }
 
 /// What has to be known of a folder before a session starts in it.
@@ -107,6 +125,8 @@ impl SessionManager {
             open: Arc::default(),
             policy: SessionPolicy::new(&settings),
             extensions: ExtensionHost::new(settings.extensions.clone(), lifecycle.clone()),
+            suspend: CancellationToken::new(),
+            dormant: Dormant::default(),
             catalog,
             settings,
             lifecycle,
@@ -138,17 +158,29 @@ impl SessionManager {
         working_directory: &str,
         options: StartOptions,
     ) -> Result<SessionId, StartError> {
-        let StartOptions { permissions, task, work } = options;
         self.live.check_store()?;
         let found = self.catalog.find(model_id).await;
         let found = found.ok_or_else(|| StartError::ModelIdNotFound(model_id.to_owned()))?;
-        let working_directory = self.folder(working_directory).await?;
+        let folder = self.folder(working_directory).await?;
+        let id = SessionId::generate();
+        let log = self.live.prepare(id);
+        let note = started(model_id, &folder, options.permissions.mode, options.task);
+        let model_id = model_id.to_owned();
+        let origin = Origin::New(note);
+        self.open(Opening { id, found, model_id, folder, options, log, origin }).await?;
+        self.keep(id).await
+    }
+
+    /// Starts the agent of a session, and the session with it.
+    pub(super) async fn open(&self, opening: Opening) -> Result<Arc<Session>, StartError> {
+        let Opening { id, found, model_id, folder: working_directory, options, log, origin } =
+            opening;
+        let StartOptions { permissions, task, work } = options;
         let place = Arc::clone(&self.places)
             .try_acquire_owned()
             .map_err(|_| StartError::TooManySessions)?;
-        let id = SessionId::generate();
-        let log = self.live.prepare(id);
         let stream = Arc::new(Stream::new(log.clone()));
+        stream.set_generation(origin.replaced());
         let questions = stream.clone();
         let capabilities = found.backend.capabilities();
         let resolved = self.resolve(&working_directory, capabilities.extensions).await;
@@ -158,10 +190,8 @@ impl SessionManager {
             approve_files: permissions.approve_files,
             limit: permissions.limit,
         };
-        let owner = Owner { session: id, task, work };
         let time_out = self.settings.permission_time_out;
-        let mode = permissions.mode;
-        let desk = PermissionDesk::new(mode, time_out, rules, move |event| {
+        let desk = PermissionDesk::new(permissions.mode, time_out, rules, move |event| {
             questions.permission(event);
         });
         let permissions: Arc<dyn PermissionHandler> =
@@ -172,27 +202,27 @@ impl SessionManager {
         } else {
             self.workspace_tools(&working_directory, permissions.clone()).await?
         };
-        let tools = Arc::new(tools.owned_by(owner));
+        let tools = Arc::new(tools.owned_by(Owner { session: id, task, work }));
         let reports = stream.clone();
-        let agent = found
-            .backend
-            .start_session(AgentSettings {
-                model: found.model_id,
-                working_directory: working_directory.clone(),
-                tools: tools.clone(),
-                own_tools: true,
-                permissions: permissions.clone(),
-                extensions: resolved.allowed_extensions,
-                events: AgentEvents::new(move |event| reports.report(event)),
-            })
+        let settings = AgentSettings {
+            model: found.model_id,
+            working_directory: working_directory.clone(),
+            tools: tools.clone(),
+            own_tools: true,
+            permissions: permissions.clone(),
+            extensions: resolved.allowed_extensions,
+            events: AgentEvents::new(move |event| reports.report(event)),
+        };
+        let agent = agent::start(&*found.backend, settings, origin.past())
             .await
             .map_err(|error| StartError::ModelNotAvailable(error.to_string()))?;
 
-        // No await until it runs: either all of it happens or nothing.
+        // No await from here on: either all of it happens or nothing.
         let stop = self.lifecycle.token();
-        log.begin(&started(model_id, &working_directory, mode, task));
         let queue = Queue::new(log.clone(), self.settings.max_queries, stop.clone());
         let queue = Arc::new(queue);
+        origin.begin(&log, &queue);
+        agent.tell(&stream);
         let parts = SessionParts {
             id,
             folder: working_directory.clone(),
@@ -205,9 +235,9 @@ impl SessionManager {
         };
         let extensions = SessionExtensions::new(self.extensions.clone(), parts);
         stream.tell(&extensions);
-        let session = Session {
+        let session = Arc::new(Session {
             id,
-            model: model_id.to_owned(),
+            model: model_id,
             working_directory,
             log: log.clone(),
             live: self.live.clone(),
@@ -217,26 +247,24 @@ impl SessionManager {
             handle: Handle::new(stop.clone()),
             lifecycle: self.lifecycle.clone(),
             others: Arc::downgrade(&self.open),
-        };
+        });
         self.live.add(id, log);
         let open = Arc::downgrade(&self.open);
-        let conversation = Conversation {
-            agent,
-            extensions,
-            end: session.handle.ending(EndOfSession {
-                stream,
-                queue,
-                desk,
-                stop,
-                crash: None,
-                remove: Some(Box::new(move || remove(&open, id))),
-                _place: place,
-            }),
+        let end = EndOfSession {
+            stream,
+            queue,
+            desk,
+            stop,
+            suspend: self.suspend.clone(),
+            crash: None,
+            remove: Some(Box::new(move || remove(&open, id))),
+            _place: place,
         };
-        self.open.add(session);
-        self.lifecycle.spawn(conversation.run());
-        tracing::info!(session = %id, model = model_id, "session started");
-        self.keep(id).await
+        let end = session.handle.ending(end);
+        self.open.add(session.clone());
+        self.lifecycle.spawn(agent.converse(extensions, end).run());
+        tracing::info!(session = %id, model = session.model, "session started");
+        Ok(session)
     }
 
     /// Waits until a new session is kept. One that can't be is ended: nobody learns its id.
@@ -309,8 +337,8 @@ impl SessionManager {
     /// Gives a session that is kept a title, instead of the first line of its first prompt.
     pub async fn rename(&self, id: SessionId, title: String) -> Result<(), SessionError> {
         let note = SessionNote::Renamed { title };
-        if let Some(session) = self.open.get(id) {
-            session.log.note(&note);
+        if let Some(log) = self.load_log(id).await {
+            log.note(&note);
             return Ok(self.live.durable(id).await?);
         }
         let shared = self.live.shared();
@@ -350,7 +378,10 @@ impl SessionManager {
     ///
     /// Cancel safe: the session ends even if nobody waits.
     pub async fn stop(&self, id: SessionId) -> Result<(), SessionError> {
-        self.begin_stop(id)?.ended().await;
+        match self.begin_stop(id) {
+            Ok(handle) => handle.ended().await,
+            Err(_) => self.close_kept(id).await?,
+        }
         // It has ended, whether or not that can be kept.
         let _ = self.live.durable(id).await;
         Ok(())
@@ -363,11 +394,15 @@ impl SessionManager {
         Ok(session.handle.clone())
     }
 
-    /// Ends all sessions, then the providers' clients.
+    /// Ends all sessions, then the providers' clients. Where what is kept outlives the process, the
+    /// sessions are suspended only: they are open again after a restart.
     pub async fn stop_all(&self) {
         let sessions = self.open.take_all();
         for session in &sessions {
             session.queue.close();
+        }
+        if self.live.shared().journal().is_lasting() {
+            self.suspend.cancel();
         }
         stop_all(sessions.iter().map(|session| session.handle.clone()).collect()).await;
         self.catalog.close().await;
@@ -375,6 +410,7 @@ impl SessionManager {
 
     /// Waits for something new for a reader of a session. Cancel safe.
     pub async fn poll(&self, id: SessionId, reader: ReaderKey) -> Result<Delivery, PollError> {
+        self.load_log(id).await;
         self.live.poll(id, reader).await
     }
 
@@ -383,7 +419,7 @@ impl SessionManager {
         !self.open.is_empty()
     }
 
-    /// The open sessions, in the order of their ids.
+    /// The sessions whose agents run, in the order of their ids.
     pub fn list(&self) -> Vec<SessionSummary> {
         self.open.all().iter().map(|session| session.summary()).collect()
     }

@@ -84,6 +84,23 @@ impl Queue {
         Self { log, state: Mutex::default(), added: Notify::new(), capacity, stop }
     }
 
+    /// Prompts that waited when the server stopped wait again. They are noted already.
+    pub(super) fn restore<'a>(&self, prompts: impl Iterator<Item = &'a fold::QueuedPrompt>) {
+        let mut state = self.state.lock();
+        for prompt in prompts {
+            // Whoever sent it does not wait any more.
+            let (outcome, _) = oneshot::channel();
+            state.waiting.push_back(QueuedPrompt {
+                text: prompt.prompt.clone(),
+                author: prompt.author,
+                abort: self.stop.child_token(),
+                outcome,
+            });
+        }
+        drop(state);
+        self.added.notify_one();
+    }
+
     pub(super) fn add(
         &self,
         text: String,

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use wire::{LogLevel, SessionResponse, ToolError, Usage};
 
 use super::CalledTool;
+use super::generation::Generation;
 use super::outlet::Outlet;
 
 /// The one way into a session's log.
@@ -32,6 +33,7 @@ pub(super) struct Stream {
 
 #[derive(Default)]
 struct State {
+    generation: Generation,
     turn: Option<String>,
     texts: Vec<OpenText>,
     tools: Vec<OpenTool>,
@@ -95,8 +97,9 @@ impl Stream {
         });
     }
 
-    /// The agent does no more: closes what it left open. `reason` is what tools failed of.
-    pub(super) fn finish(&self, reason: &str) -> Finished {
+    /// The agent does no more: closes what it left open. `reason` is what tools failed of, `error` what is
+    /// told besides, before the end of the turn.
+    pub(super) fn finish(&self, reason: &str, error: Option<&str>) -> Finished {
         let mut state = self.state.lock();
         for tool in std::mem::take(&mut state.tools) {
             let error = ToolError { message: reason.to_owned(), code: None };
@@ -104,6 +107,9 @@ impl Stream {
         }
         for text in std::mem::take(&mut state.texts) {
             self.close_text(&mut state, text, None);
+        }
+        if let Some(error) = error {
+            self.error(error);
         }
         if let Some(turn_id) = state.turn.take() {
             self.log.push(&SessionResponse::AgentEnd { turn_id });
@@ -157,6 +163,21 @@ impl Stream {
         self.log.durable().await
     }
 
+    /// So many conversations of the session were replaced before.
+    pub(super) fn set_generation(&self, replaced: u32) {
+        self.state.lock().generation = Generation(replaced);
+    }
+
+    /// The conversation is replaced by a new one.
+    pub(super) fn next_generation(&self) {
+        self.state.lock().generation.0 += 1;
+    }
+
+    /// The backend finds the conversation again by this.
+    pub(super) fn note_handle(&self, handle: Option<String>) {
+        self.log.note(&SessionNote::Handle { handle });
+    }
+
     /// The session has ended.
     pub(super) fn close(&self, crashed: bool) {
         self.log.note(&SessionNote::Closed { crashed });
@@ -172,7 +193,7 @@ impl Stream {
     /// Takes what the agent reports.
     pub(super) fn report(&self, event: AgentEvent) {
         let state = &mut *self.state.lock();
-        match event {
+        match state.generation.apply(event) {
             AgentEvent::TurnStart { turn_id } => {
                 if let Some(turn_id) = state.turn.replace(turn_id.clone()) {
                     self.log.push(&SessionResponse::AgentEnd { turn_id });

@@ -3,6 +3,7 @@
 mod ending;
 mod ordering;
 mod provider;
+mod restart;
 mod resume;
 mod rights;
 mod rules;

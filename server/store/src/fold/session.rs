@@ -86,6 +86,7 @@ pub struct SessionFold {
     task: Option<TaskId>,
     continued_from: Option<SessionId>,
     handle: Option<String>,
+    replaced: u32,
     title: String,
     is_renamed: bool,
     queue: VecDeque<QueuedPrompt>,
@@ -118,6 +119,16 @@ impl SessionFold {
     /// What its agent can be resumed by.
     pub fn handle(&self) -> Option<&str> {
         self.handle.as_deref()
+    }
+
+    /// How often its conversation was replaced by a new one, because it could not be resumed.
+    pub fn replaced(&self) -> u32 {
+        self.replaced
+    }
+
+    /// How it deals with tools that ask.
+    pub fn permissions(&self) -> Option<PermissionMode> {
+        self.permissions
     }
 
     /// The prompts that wait, in order.
@@ -187,7 +198,10 @@ impl Fold<SessionResponse> for SessionFold {
                 self.task = *task;
                 self.continued_from = *continued_from;
             }
-            SessionNote::Handle { handle } => self.handle.clone_from(handle),
+            SessionNote::Handle { handle } => {
+                self.replaced += u32::from(handle.is_none());
+                self.handle.clone_from(handle);
+            }
             SessionNote::Queued(prompt) => {
                 self.entitle(&prompt.prompt);
                 self.queue.push_back(prompt.clone());

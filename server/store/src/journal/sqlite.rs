@@ -50,8 +50,8 @@ pub struct SqliteJournal {
     writer: Mutex<Option<JoinHandle<()>>>,
     trouble: Arc<Trouble>,
     readers: Readers,
-    /// The folder is ours as long as this is.
-    _lock: FolderLock,
+    /// The folder is ours as long as this is here.
+    lock: Mutex<Option<FolderLock>>,
 }
 
 impl SqliteJournal {
@@ -73,17 +73,22 @@ impl SqliteJournal {
             writer: Mutex::new(Some(writer)),
             trouble,
             readers: Readers::new(file),
-            _lock: lock,
+            lock: Mutex::new(Some(lock)),
         })
     }
 
-    /// Writes what was submitted, and ends the thread. Blocks meanwhile. Later batches are refused.
+    /// Writes what was submitted, ends the thread, and gives the folder free. Blocks meanwhile. Later
+    /// batches are refused.
     pub fn close(&self) {
         self.commands.lock().take();
         if let Some(writer) = self.writer.lock().take() {
-            // It has said what was wrong, if anything was.
-            let _ = writer.join();
+            // Whoever is told that a batch is durable may be the last one who has the journal.
+            if writer.thread().id() != std::thread::current().id() {
+                // It has said what was wrong, if anything was.
+                let _ = writer.join();
+            }
         }
+        self.lock.lock().take();
     }
 
     /// Hands a command over, or gives it back if nobody takes it any more.
@@ -236,6 +241,10 @@ impl Journal for SqliteJournal {
                 more => expired += more,
             }
         }
+    }
+
+    fn is_lasting(&self) -> bool {
+        true
     }
 
     fn trouble(&self) -> Option<String> {

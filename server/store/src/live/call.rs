@@ -62,7 +62,8 @@ pub(super) async fn poll(source: LiveSource, reader: ReaderKey) -> Result<Delive
     let deadline = Instant::now() + source.0.shared().settings.timeout;
     let call = PendingCall::begin(&source, &reader).await?;
     // Too late or not, what is there is delivered.
-    let _ = timeout_at(deadline, call.ready()).await;
+    let waiting = timeout_at(deadline, call.ready());
+    let _ = source.0.shared().ending.run_until_cancelled(waiting).await;
     let mut room = match reader {
         ReaderKey::Token(_) => Room::for_all(),
         ReaderKey::Implicit => Room::for_one(),
@@ -88,7 +89,8 @@ pub async fn poll_many(
     if !slots.iter().any(Slot::is_ready) {
         let mut waiting: FuturesUnordered<_> =
             slots.iter().map(|slot| slot.wait(&reader)).collect();
-        let _ = timeout_at(deadline, waiting.next()).await;
+        let waiting = timeout_at(deadline, waiting.next());
+        let _ = shared.ending.run_until_cancelled(waiting).await;
     }
     // One answer has room for so much, whatever the number of logs; the rest is for the next one.
     let mut room = Room::for_all();

@@ -157,6 +157,18 @@ impl Room {
 }
 
 impl History {
+    /// What was stored: facts and their times, all of them durable.
+    pub(super) fn restored(facts: Vec<Timed<Arc<str>>>) -> Self {
+        Self {
+            facts: facts.len() as u64,
+            items: facts
+                .into_iter()
+                .map(|fact| Timed { at: fact.at, what: Item::Entry(fact.what) })
+                .collect(),
+            ..Self::default()
+        }
+    }
+
     /// Adds an entry. What it adds to the facts is not shown to readers before it is
     /// [settled](Self::settle).
     pub(super) fn push<E: LiveEntry>(

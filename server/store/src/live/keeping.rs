@@ -57,6 +57,11 @@ impl<E: LiveEntry> Keeping<E> {
         }
     }
 
+    /// An entity of which so much is stored.
+    pub(super) fn restored(entity: Entity, fold: E::Fold, facts: u64, notes: u64) -> Self {
+        Self { fold, facts, notes, has_begun: true, ..Self::new(entity) }
+    }
+
     pub(super) fn fold(&self) -> &E::Fold {
         &self.fold
     }

@@ -19,7 +19,7 @@ use super::keeping::{Keeping, Submission};
 use super::pace::PaceMark;
 use super::{LiveShared, PollError, ReaderKey};
 use crate::fold::Fold;
-use crate::journal::{Entity, StoreError};
+use crate::journal::{Entity, Fact, StoreError};
 
 /// The responses of one entity, from the first one, and the positions of its readers.
 pub struct LiveLog<E: LiveEntry> {
@@ -39,6 +39,15 @@ struct State<E: LiveEntry> {
     keeping: Option<Keeping<E>>,
     readers: HashMap<ReaderKey, Reader>,
     ended: Option<Instant>,
+}
+
+/// What is stored of an entity.
+#[derive(Debug)]
+pub struct StoredStream {
+    /// All of its facts, in order.
+    pub facts: Vec<Fact>,
+    /// How many notes it has.
+    pub notes: u64,
 }
 
 /// What the portal notes beside the entries `E` of a log.
@@ -71,6 +80,21 @@ impl<E: LiveEntry> LiveLog<E> {
     /// before it [begins](Self::begin).
     pub fn prepare(shared: Arc<LiveShared>, entity: Entity) -> Arc<Self> {
         Self::with(shared, Some(Keeping::new(entity)))
+    }
+
+    /// The log of an entity that is kept and goes on.
+    pub fn restore(
+        shared: Arc<LiveShared>,
+        entity: Entity,
+        fold: E::Fold,
+        stored: StoredStream,
+    ) -> Arc<Self> {
+        let facts = stored.facts.len() as u64;
+        let keeping = Keeping::restored(entity, fold, facts, stored.notes);
+        let log = Self::with(shared, Some(keeping));
+        let facts = stored.facts.into_iter().map(|fact| Timed { at: fact.at, what: fact.json });
+        log.state.lock().history = History::restored(facts.collect());
+        log
     }
 
     fn with(shared: Arc<LiveShared>, keeping: Option<Keeping<E>>) -> Arc<Self> {

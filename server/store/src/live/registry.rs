@@ -1,6 +1,7 @@
 //! The logs of one kind of entity, by id.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,9 @@ use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use super::{Delivery, LiveEntry, LiveLog, LiveShared, LiveSource, Note, PollError, ReaderKey};
+use super::{
+    Delivery, LiveEntry, LiveLog, LiveShared, LiveSource, Note, PollError, ReaderKey, StoredStream,
+};
 use crate::journal::{Entity, StoreError};
 
 /// Finds logs, and frees those that have ended and that nobody can read any more.
@@ -64,6 +67,23 @@ where
     /// to start.
     pub fn prepare(&self, id: Id) -> Arc<LiveLog<E>> {
         LiveLog::prepare(self.shared.clone(), id.into())
+    }
+
+    /// Makes the log of an entity known that is kept and goes on. `Err` with the one that is known
+    /// already, if there is one: an entity has one log.
+    pub fn restore(
+        &self,
+        id: Id,
+        fold: E::Fold,
+        stored: StoredStream,
+    ) -> Result<Arc<LiveLog<E>>, Arc<LiveLog<E>>> {
+        match self.logs.write().entry(id) {
+            Entry::Occupied(known) => Err(known.get().clone()),
+            Entry::Vacant(place) => {
+                let log = LiveLog::restore(self.shared.clone(), id.into(), fold, stored);
+                Ok(place.insert(log).clone())
+            }
+        }
     }
 
     /// Makes a prepared log known.

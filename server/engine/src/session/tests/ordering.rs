@@ -24,7 +24,7 @@ async fn turn(events: impl IntoIterator<Item = AgentEvent>) -> Vec<SessionRespon
             delivery.commit();
         }
     }
-    stream.finish("aborted");
+    stream.finish("aborted", None);
     stream.close(false);
     while let Ok(delivery) = log.poll(reader.clone()).await {
         let entries = delivery.entries().into_iter();

@@ -1,0 +1,112 @@
+//! The agent of a session: started anew, or resumed where an earlier one left off.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use agents::{
+    AgentBackend, AgentError, AgentSession, AgentSettings, Fact, PastConversation, ResumeError,
+};
+use extensions::SessionExtensions;
+use parking_lot::Mutex;
+
+use super::conversation::{Conversation, EndOfSession};
+use super::stream::Stream;
+use crate::running::Ending;
+
+/// Bytes of an earlier conversation that a new agent is told at most, the latest ones.
+const MAX_SUMMARY: usize = 16 * 1024;
+
+/// An agent that can take its first prompt.
+pub(super) struct StartedAgent {
+    agent: Box<dyn AgentSession>,
+    /// Why an earlier conversation was not resumed, and what is to be told of it instead.
+    replaced: Option<(String, String)>,
+}
+
+/// Resumes the past conversation if there is one and the backend can, else starts a new one.
+pub(super) async fn start(
+    backend: &dyn AgentBackend,
+    settings: AgentSettings,
+    past: Option<PastConversation>,
+) -> Result<StartedAgent, AgentError> {
+    let Some(past) = past else {
+        let agent = backend.start_session(settings).await?;
+        return Ok(StartedAgent { agent, replaced: None });
+    };
+    let summary = summary(&past.facts);
+    match backend.resume_session(past, settings.clone()).await {
+        Ok(agent) => Ok(StartedAgent { agent, replaced: None }),
+        Err(ResumeError::Refused(reason)) => {
+            let agent = backend.start_session(settings).await?;
+            Ok(StartedAgent { agent, replaced: Some((reason, summary)) })
+        }
+        Err(ResumeError::Agent(error)) => Err(error),
+    }
+}
+
+impl StartedAgent {
+    /// Notes by what the conversation is found again, and says if it is another one.
+    pub(super) fn tell(&self, stream: &Stream) {
+        if let Some((reason, _)) = &self.replaced {
+            stream.next_generation();
+            stream.note_handle(None);
+            stream.error(&format!(
+                "the conversation could not be resumed ({reason}): it goes on in a new one, which \
+                 is told what was said"
+            ));
+        }
+        if let Some(handle) = self.agent.handle() {
+            stream.note_handle(Some(handle.as_str().to_owned()));
+        }
+    }
+
+    /// The future that runs the session.
+    pub(super) fn converse(
+        self,
+        extensions: Arc<SessionExtensions>,
+        end: Ending<EndOfSession>,
+    ) -> Conversation {
+        let preamble = self.replaced.map(|(_, summary)| summary);
+        let preamble = preamble.filter(|summary| !summary.is_empty());
+        Conversation { agent: self.agent, extensions, preamble: Mutex::new(preamble), end }
+    }
+}
+
+/// What was said, for an agent that was not there.
+fn summary(facts: &[Fact]) -> String {
+    let mut said = String::new();
+    for fact in facts {
+        // Writing into a string can't fail.
+        let _ = match fact {
+            Fact::Prompt(text) => writeln!(said, "User: {text}"),
+            Fact::Message(text) => writeln!(said, "Assistant: {text}"),
+            Fact::ToolCall { name, arguments, .. } => {
+                writeln!(said, "Assistant called the tool {name} with {arguments}")
+            }
+            Fact::Round => Ok(()),
+        };
+    }
+    if said.is_empty() {
+        return said;
+    }
+    let mut start = said.len().saturating_sub(MAX_SUMMARY);
+    while !said.is_char_boundary(start) {
+        start += 1;
+    }
+    format!("This continues an earlier conversation, whose latest part was:\n\n{}", &said[start..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_has_the_latest_part_of_what_was_said() {
+        assert_eq!(summary(&[]), "");
+        assert_eq!(summary(&[Fact::Round]), "");
+        let facts = [Fact::Prompt("ä".repeat(MAX_SUMMARY)), Fact::Message("Done.".to_owned())];
+        let told = summary(&facts);
+        assert!(told.ends_with("ä\nAssistant: Done.\n"));
+        assert!(told.len() < MAX_SUMMARY + 200 && told.contains("earlier conversation"));
+    }
+}

@@ -1,0 +1,253 @@
+//! Sessions that are kept and have no agent: they were open when the server stopped.
+//!
+//! Their logs are read when somebody looks, and their agents are resumed when somebody acts.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use agents::permission::SessionPermissions;
+use agents::{Fact, PastConversation, SessionHandle};
+use parking_lot::Mutex;
+use serde::Deserialize;
+use store::fold::{SessionFold, SessionNote, refold};
+use store::journal::{Entity, Record};
+use store::live::{LiveLog, StoredStream};
+use wire::{
+    EntityKind, PermissionDecision, PermissionId, PermissionMode, SessionId, SessionResponse,
+};
+
+use super::handle::Session;
+use super::manager::Opening;
+use super::queue::Queue;
+use super::{SessionError, SessionManager, SessionSummary, StartOptions};
+
+/// Where a session comes from.
+pub(super) enum Origin {
+    /// It is started now, as the note says.
+    New(SessionNote),
+    /// It was open when the server stopped.
+    Kept(Box<Kept>),
+}
+
+/// A session that is kept.
+pub(super) struct Kept {
+    fold: SessionFold,
+    past: PastConversation,
+}
+
+impl Origin {
+    /// What was said before.
+    pub(super) fn past(&self) -> Option<PastConversation> {
+        match self {
+            Self::New(_) => None,
+            Self::Kept(kept) => Some(kept.past.clone()),
+        }
+    }
+
+    /// How often its conversation was replaced by a new one.
+    pub(super) fn replaced(&self) -> u32 {
+        match self {
+            Self::New(_) => 0,
+            Self::Kept(kept) => kept.fold.replaced(),
+        }
+    }
+
+    /// The session begins, or goes on with the prompts that waited.
+    pub(super) fn begin(&self, log: &LiveLog<SessionResponse>, queue: &Queue) {
+        match self {
+            Self::New(note) => log.begin(note),
+            Self::Kept(kept) => queue.restore(kept.fold.queue()),
+        }
+    }
+}
+
+/// The sessions whose logs were read and that have no agent. Each has a lock, which keeps its agent
+/// from being resumed twice.
+#[derive(Default)]
+pub(super) struct Dormant(Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>);
+
+impl Dormant {
+    fn add(&self, id: SessionId) {
+        self.0.lock().entry(id).or_default();
+    }
+
+    fn get(&self, id: SessionId) -> Option<Arc<tokio::sync::Mutex<()>>> {
+        self.0.lock().get(&id).cloned()
+    }
+
+    fn remove(&self, id: SessionId) {
+        self.0.lock().remove(&id);
+    }
+}
+
+/// What the record of a session tells besides its columns.
+#[derive(Deserialize)]
+struct Detail {
+    permissions: PermissionMode,
+    queued: usize,
+}
+
+impl SessionManager {
+    /// An open session, whose agent is resumed if it has none.
+    ///
+    /// Cancel safe: dropped before it returns, the session is as it was.
+    pub async fn find(&self, id: SessionId) -> Result<Arc<Session>, SessionError> {
+        if let Ok(session) = self.get(id) {
+            return Ok(session);
+        }
+        let Ok((_, lock)) = self.dormant(id).await else {
+            // Somebody else may have been faster.
+            return self.get(id);
+        };
+        let _one_at_a_time = lock.lock().await;
+        match self.get(id) {
+            Ok(session) => Ok(session),
+            Err(_) => self.revive(id).await,
+        }
+    }
+
+    /// The log and the lock of a session that has no agent.
+    async fn dormant(
+        &self,
+        id: SessionId,
+    ) -> Result<(Arc<LiveLog<SessionResponse>>, Arc<tokio::sync::Mutex<()>>), SessionError> {
+        let log = self.load_log(id).await;
+        log.zip(self.dormant.get(id)).ok_or(SessionError::SessionNotFound)
+    }
+
+    async fn revive(&self, id: SessionId) -> Result<Arc<Session>, SessionError> {
+        let gone = SessionError::SessionNotFound;
+        let (log, _) = self.dormant(id).await?;
+        let fold = log.fold(SessionFold::clone).ok_or(gone)?;
+        let facts =
+            crate::recovery::responses(&**self.live().shared().journal(), id.into()).await?;
+        let facts: Vec<_> = facts.into_iter().map(|(_, response)| response).collect();
+        let past = PastConversation {
+            handle: fold.handle().map(|handle| SessionHandle::new(handle)),
+            facts: Fact::from_responses(&facts),
+        };
+        let options = StartOptions {
+            permissions: SessionPermissions {
+                mode: fold.permissions().unwrap_or(PermissionMode::Ask),
+                ..self.policy().permissions()
+            },
+            task: None,
+            work: None,
+        };
+        let model_id = fold.model().to_owned();
+        let found = self.catalog().find(&model_id).await;
+        let opening = Opening {
+            id,
+            found: found.ok_or(SessionError::ModelNotAvailable)?,
+            model_id,
+            folder: fold.folder().into(),
+            options,
+            log,
+            origin: Origin::Kept(Box::new(Kept { fold, past })),
+        };
+        let session = self.open(opening).await.map_err(|error| {
+            tracing::warn!(session = %id, %error, "a session was not resumed");
+            SessionError::ModelNotAvailable
+        })?;
+        self.dormant.remove(id);
+        Ok(session)
+    }
+
+    /// Ends the running turn of a session, if there is one, and keeps the session.
+    pub async fn abort(&self, id: SessionId) -> Result<(), SessionError> {
+        match self.get(id) {
+            Ok(session) => session.abort(),
+            // Without an agent there is no turn.
+            Err(_) => drop(self.dormant(id).await?),
+        }
+        Ok(())
+    }
+
+    /// Answers a question that a tool asks. The first answer counts.
+    pub async fn answer_permission(
+        &self,
+        id: SessionId,
+        question: PermissionId,
+        decision: PermissionDecision,
+    ) -> Result<(), SessionError> {
+        match self.get(id) {
+            Ok(session) => session.answer_permission(question, decision),
+            Err(_) => self.dormant(id).await.and(Err(SessionError::PermissionNotPending)),
+        }
+    }
+
+    /// The log of a session that is running, kept and open, or that ended not long ago.
+    pub async fn load_log(&self, id: SessionId) -> Option<Arc<LiveLog<SessionResponse>>> {
+        if let Some(log) = self.live().get(id) {
+            return Some(log);
+        }
+        let notes = self.kept(id).await.ok()??.1;
+        let journal = &**self.live().shared().journal();
+        let fold = refold::<SessionResponse, SessionFold>(journal, id.into()).await.ok()??;
+        let page = journal.read(id.into(), 0, usize::MAX, usize::MAX).await.ok()??;
+        let facts = page.facts.into_iter().map(|(_, fact)| fact).collect();
+        match self.live().restore(id, fold, StoredStream { facts, notes }) {
+            Ok(log) => {
+                self.dormant.add(id);
+                Some(log)
+            }
+            Err(known) => Some(known),
+        }
+    }
+
+    /// Closes a session that has no agent.
+    pub(super) async fn close_kept(&self, id: SessionId) -> Result<(), SessionError> {
+        let (log, lock) = self.dormant(id).await?;
+        let _not_resumed_meanwhile = lock.lock().await;
+        if let Ok(handle) = self.begin_stop(id) {
+            handle.ended().await;
+            return Ok(());
+        }
+        self.dormant.remove(id);
+        log.note(&SessionNote::Closed { crashed: false });
+        log.close();
+        Ok(())
+    }
+
+    /// The record of a session that is kept and open, and how many notes it has.
+    async fn kept(&self, id: SessionId) -> Result<Option<(Record, u64)>, SessionError> {
+        let journal = self.live().shared().journal();
+        let stored = journal.record(id.into()).await?;
+        Ok(stored
+            .filter(|(record, ..)| record.ended_at.is_none() && record.parent.is_none())
+            .map(|(record, _, notes)| (record, notes)))
+    }
+
+    /// All open sessions, those without an agent included, in the order of their ids.
+    pub async fn list_all(&self) -> Result<Vec<SessionSummary>, SessionError> {
+        let mut all = self.list();
+        for (entity, record) in self.live().shared().journal().open(EntityKind::Session).await? {
+            let Entity::Session(id) = entity else { continue };
+            if record.parent.is_none()
+                && let Err(place) = all.binary_search_by_key(&id, |summary| summary.id)
+                && let Ok(detail) = serde_json::from_str::<Detail>(&record.detail)
+            {
+                let summary = SessionSummary {
+                    id,
+                    model: record.model.unwrap_or_default(),
+                    working_directory: record.folder.into(),
+                    permissions: detail.permissions,
+                    busy: false,
+                    queued: detail.queued,
+                };
+                all.insert(place, summary);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Resumes the sessions in which prompts wait: those have their turns without being asked for.
+    pub async fn resume_queues(&self) {
+        for summary in self.list_all().await.unwrap_or_default() {
+            if summary.queued > 0 && !summary.busy {
+                // What can't be resumed now says so to whoever acts on it next.
+                let _ = self.find(summary.id).await;
+            }
+        }
+    }
+}
