@@ -48,12 +48,16 @@ pub fn write(file: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Revokes the rights of others to a data folder and its contents, two levels deep. A missing
 /// folder is fine: it is created when something is written.
 ///
-/// Links are not followed, and what belongs to another user is left alone.
+/// Links are not followed, and what belongs to another user is left alone; so is a file in place of
+/// the folder, which whoever writes there will complain about.
 #[cfg(unix)]
 pub fn tighten(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
 
     let Some(data) = found(fs::metadata(folder))? else { return Ok(()) };
+    if !data.is_dir() {
+        return Ok(());
+    }
     let mode = data.permissions().mode();
     if folder.parent().is_none() || mode & STICKY != 0 {
         let message = "others use it, too: choose one of your own with --data-dir";
@@ -142,5 +146,10 @@ mod tests {
         assert!(tighten(folder.path()).is_err());
         assert_eq!(mode(folder.path()), 0o1777);
         tighten(&folder.path().join("missing")).expect("nothing to do");
+        let file = folder.path().join("file");
+        fs::write(&file, "").expect("a file");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("a mode");
+        tighten(&file).expect("nothing to do");
+        assert_eq!(mode(&file), 0o644);
     }
 }
