@@ -22,6 +22,7 @@ mod guard;
 mod keys;
 mod narrow;
 mod providers;
+mod store;
 mod text;
 
 use std::ffi::OsString;
@@ -43,6 +44,7 @@ use crate::security::access::AccessKey;
 use bridge::BridgeTables;
 use command_line::{CommandLine, OtherCommand};
 use file::{ConfigFile, ConfigFiles, Tables};
+pub use store::{StorePlace, StoreSettings};
 
 /// The file that is read from the working directory, to narrow rights, if it is there.
 pub const DEFAULT_FILE: &str = "portal.toml";
@@ -123,6 +125,8 @@ pub struct Settings {
     pub bridge: BridgeSettings,
     /// The folder for stored data; `None` if nothing is stored.
     pub data: Option<PathBuf>,
+    /// Where sessions, tasks and jobs are kept, and for how long.
+    pub store: StoreSettings,
     /// Files that are off limits for agents, or asked about each time.
     pub safeguards: Safeguards,
     /// What people should know about these settings, one line each.
@@ -265,7 +269,9 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
         workspaces: &file.tables.workspaces,
     };
     let bridge = bridge::settle(&line, tables, &file.text, working_directory, &secret_variables)?;
-    let data = bridge::settle_data(&line, &file.tables.bridge, working_directory, test);
+    let of_line = line.data_dir.as_deref();
+    let data = bridge::settle_data(of_line, &file.tables.bridge, working_directory, test);
+    let store = store::settle(&line, &file.tables.store, &file.text, data.as_deref(), test)?;
     let extensions = extensions::settle(
         &line,
         &file.tables.extensions,
@@ -328,6 +334,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
         log_format: line.log_format.or(log.format).unwrap_or_default(),
         bridge,
         data,
+        store,
         safeguards,
         notices: Vec::new(),
         origin,

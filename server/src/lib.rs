@@ -7,6 +7,7 @@ pub mod config;
 mod encoding;
 mod hex;
 pub mod http;
+pub mod journal;
 pub mod notices;
 pub mod reload;
 pub mod security;

@@ -10,7 +10,7 @@ use server::{config, startup, telemetry, validate};
 
 /// The validated entry has problems.
 const EXIT_INVALID: u8 = 1;
-/// The operator made a mistake: wrong settings, a port in use.
+/// What the operator has to change: wrong settings, a port in use, a store that can't be opened.
 const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {

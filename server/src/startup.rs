@@ -1,7 +1,8 @@
 //! From settings to a running server, and to its shutdown.
 //!
 //! ```text
-//!  bind ─► announce ─► accept loop ─► (Ctrl-C | SIGTERM | SIGHUP | api/stop) ─► Lifecycle::shutdown ─► exit 0
+//!  bind ─► open the journal ─► announce ─► accept loop ─► (Ctrl-C | SIGTERM | SIGHUP | api/stop)
+//!       ─► Lifecycle::shutdown ─► close the journal ─► exit 0
 //! ```
 
 use std::io::{self, Write};
@@ -23,12 +24,15 @@ use engine::session::{SessionManager, SessionSettings};
 use engine::task::TaskManager;
 use platform::lifecycle::Lifecycle;
 use platform::repository;
+use store::journal::OpenError;
 use store::live::{LiveSettings, LiveShared};
 #[cfg(unix)]
 use tokio::signal::unix;
+use tokio::time::Instant;
 
 use crate::config::Settings;
 use crate::http::{self, AppState, Portal};
+use crate::journal::OpenJournal;
 use crate::notices::Notices;
 use crate::reload::{self, Governed};
 use crate::security::Policy;
@@ -39,6 +43,8 @@ use crate::site::Site;
 /// Deadline of the shutdown. What still runs then is cut off: the process must be gone within five
 /// seconds of being told.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(4);
+/// How much of that is left to the journal in any case, to write what happened last.
+const CLOSING_TIME: Duration = Duration::from_millis(500);
 /// The default limit of systems.
 const USUAL_FILE_LIMIT: u64 = 256;
 /// The exit code that shells expect of a process killed by Ctrl-C.
@@ -70,6 +76,9 @@ pub enum StartError {
     /// The entry is invalid or cannot be read.
     #[error("the entry was not installed: {0}")]
     Entry(#[from] InstallError),
+    /// What was kept can't be used.
+    #[error(transparent)]
+    Store(#[from] OpenError),
     /// The operating system refused something that normally works.
     #[error(transparent)]
     System(#[from] io::Error),
@@ -104,7 +113,8 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     let lifecycle = Lifecycle::new();
     let repo_root = repository::repo_root(working_directory);
     let live = if settings.test { LiveSettings::for_tests() } else { LiveSettings::default() };
-    let live = LiveShared::new(live);
+    let opened = OpenJournal::open(&settings.store)?;
+    let live = LiveShared::with_journal(live, opened.journal());
     let sessions = start_sessions(settings, &repo_root, live.clone(), &lifecycle);
     let entries = install_entry(settings, &sessions).await?;
     let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
@@ -149,16 +159,20 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         notices,
         site,
     });
+    opened.delete_old(&lifecycle);
     watch_signals(&lifecycle)?;
     announce(settings, port)?;
     tracing::info!(%address, port, test = settings.test, "listening");
 
     http::listener::serve(listener, Portal::new(state.clone()), &lifecycle, files).await;
+    let deadline = Instant::now() + SHUTDOWN_DEADLINE;
     state.stop_work().await;
-    let left = lifecycle.shutdown(SHUTDOWN_DEADLINE).await;
+    let work_ends = deadline - CLOSING_TIME;
+    let left = lifecycle.shutdown(work_ends.saturating_duration_since(Instant::now())).await;
     if left > 0 {
         tracing::warn!(left, "cut off what did not end in time");
     }
+    opened.close(deadline).await;
     tracing::info!("stopped");
     Ok(())
 }

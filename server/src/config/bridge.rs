@@ -131,13 +131,12 @@ fn settle_workspaces(
 /// The folder for stored data. In test mode there is none unless one is named, so that tests leave
 /// the user's data alone.
 pub(super) fn settle_data(
-    line: &CommandLine,
+    of_line: Option<&Path>,
     table: &BridgeTable,
     working_directory: &Path,
     test: bool,
 ) -> Option<PathBuf> {
-    let given = line.data_dir.as_ref().or(table.data_dir.as_ref());
-    match given {
+    match of_line.or(table.data_dir.as_deref()) {
         Some(folder) => Some(working_directory.join(folder)),
         None if test => None,
         None => Some(state_folder()?.join("copilot-portal")),

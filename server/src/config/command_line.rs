@@ -111,11 +111,20 @@ pub(super) struct CommandLine {
     #[arg(long, value_name = "DIR")]
     pub(super) workspace: Vec<PathBuf>,
 
-    /// Where the portal keeps what it remembers, such as histories of workspaces [default:
-    /// copilot-portal where this system keeps the state of programs, such as ~/.local/state; in
-    /// test mode nowhere]
+    /// Where the portal keeps what it remembers, such as sessions, jobs and histories of workspaces
+    /// [default: copilot-portal where this system keeps the state of programs, such as
+    /// ~/.local/state; in test mode nowhere]
     #[arg(long, value_name = "DIR", env = "COPILOT_PORTAL_DATA_DIR")]
     pub(super) data_dir: Option<PathBuf>,
+
+    /// Where sessions, tasks and jobs are kept: sqlite, a database in the data folder, or memory,
+    /// until the server ends [default: sqlite; in test mode, or without a data folder, memory]
+    #[arg(long, value_name = "KIND", env = "COPILOT_PORTAL_STORE", hide_env_values = true)]
+    pub(super) store: Option<String>,
+
+    /// How many days after their end sessions, tasks and jobs are deleted; 0 = never [default: 90]
+    #[arg(long, value_name = "N", env = "COPILOT_PORTAL_KEEP_DAYS")]
+    pub(super) keep_days: Option<u32>,
 
     /// How many steps an agent of the bridge has [default: 12]
     #[arg(long, value_name = "N", env = "COPILOT_PORTAL_AGENT_MAX_STEPS")]

@@ -12,6 +12,7 @@ use super::copilot::CopilotTable;
 use super::extensions::ExtensionsTable;
 use super::keys::KeyTable;
 use super::providers::ProviderTable;
+use super::store::StoreTable;
 use super::text::FileText;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
 
@@ -37,6 +38,7 @@ pub(super) struct Tables {
     pub(super) workspaces: Vec<WorkspaceTable>,
     pub(super) extensions: ExtensionsTable,
     pub(super) keys: Vec<KeyTable>,
+    pub(super) store: StoreTable,
 }
 
 /// `[permissions]`: whether tools may change things.
@@ -97,12 +99,7 @@ impl ConfigFiles {
         user_file: Option<&Path>,
         working_directory: &Path,
     ) -> Result<Self, ConfigError> {
-        let chosen = match (asked_for, user_file) {
-            (Some(path), _) => ConfigFile::read(working_directory.join(path), true)?,
-            (None, Some(path)) => ConfigFile::read(path.to_owned(), false)?,
-            (None, None) => None,
-        };
-        let chosen = chosen.unwrap_or_default();
+        let chosen = ConfigFile::choose(asked_for, user_file, working_directory)?;
         let path = working_directory.join(DEFAULT_FILE);
         let real = |path: &Path| path.canonicalize().ok();
         let is_chosen = real(&path).is_some_and(|found| Some(found) == real(chosen.text.path()));
@@ -112,6 +109,20 @@ impl ConfigFiles {
 }
 
 impl ConfigFile {
+    /// Reads the file that was asked for, else the user's if it exists.
+    pub(super) fn choose(
+        asked_for: Option<&Path>,
+        user_file: Option<&Path>,
+        working_directory: &Path,
+    ) -> Result<Self, ConfigError> {
+        let chosen = match (asked_for, user_file) {
+            (Some(path), _) => Self::read(working_directory.join(path), true)?,
+            (None, Some(path)) => Self::read(path.to_owned(), false)?,
+            (None, None) => None,
+        };
+        Ok(chosen.unwrap_or_default())
+    }
+
     fn read(path: PathBuf, must_exist: bool) -> Result<Option<Self>, ConfigError> {
         match std::fs::read_to_string(&path) {
             Ok(text) => {

@@ -88,6 +88,9 @@ fn narrow_server(settings: &mut Settings, found: &Tables, ignored: &mut Ignored)
     ignored.add("extensions.allow", !found.extensions.allow.is_empty());
     ignored.add("extensions.sdkPath", found.extensions.sdk_path.is_some());
     ignored.add("bridge.dataDir", found.bridge.data_dir.is_some());
+    // What is kept elsewhere, not at all or for a shorter time is lost to people, not to agents.
+    ignored.add("store.kind", found.store.kind.is_some());
+    ignored.add("store.keepDays", found.store.keep_days.is_some());
 }
 
 fn narrow_permissions(
@@ -189,7 +192,8 @@ mod tests {
              allowedRoots = ['*']\nrequireApproval = false\nallowCommands = true\n[bridge]\n\
              dataDir = 'data'\nmessagesPerMinute = 9999\n[[workspaces]]\npath = '/'\n\
              [extensions]\nallow = ['/']\nsdkPath = 'evil'\n\
-             [[keys]]\nname = 'evil'\nkeyEnv = 'HOME'\n",
+             [[keys]]\nname = 'evil'\nkeyEnv = 'HOME'\n\
+             [store]\nkind = 'memory'\nkeepDays = 1\n",
         );
         let empty = tempfile::tempdir().expect("temporary folder");
         let settings = planted(&["--job-permissions", "ask"], folder.path());
@@ -234,6 +238,8 @@ mod tests {
             "workspaces",
             "extensions.allow",
             "extensions.sdkPath",
+            "store.kind",
+            "store.keepDays",
         ] {
             assert!(notice.contains(name), "{name} is missing in: {notice}");
         }

@@ -237,10 +237,12 @@ fn help_explains_every_option_and_version_names_the_program() {
         "validate",
         "schema",
         "sample",
+        "--store",
+        "--keep-days",
     ] {
         assert!(help.contains(option), "{option} is missing in:\n{help}");
     }
-    for variable in ["COPILOT_PORTAL_PORT", "COPILOT_PORTAL_ENTRY"] {
+    for variable in ["COPILOT_PORTAL_PORT", "COPILOT_PORTAL_ENTRY", "COPILOT_PORTAL_STORE"] {
         assert!(help.contains(variable), "{variable} is missing in:\n{help}");
     }
     assert_eq!(print("--version").trim(), concat!("copilot-portal ", env!("CARGO_PKG_VERSION")));

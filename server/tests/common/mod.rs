@@ -24,6 +24,8 @@ pub(crate) fn portal(arguments: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
+    // Nor is what they keep.
+    command.env("COPILOT_PORTAL_STORE", "memory");
     // Nobody reads the log while the program runs, so it must not fill the pipe.
     command.env("RUST_LOG", "warn");
     command
