@@ -42,6 +42,7 @@ use wire::PermissionMode;
 
 use crate::security::access::AccessKey;
 use bridge::BridgeTables;
+pub use command_line::StoreAction;
 use command_line::{CommandLine, OtherCommand};
 use file::{ConfigFile, ConfigFiles, Tables};
 pub use store::{StorePlace, StoreSettings};
@@ -157,7 +158,7 @@ impl Origin {
         let (arguments, user_file) = (self.arguments.iter().cloned(), self.user_file.clone());
         match read_with(arguments, &self.working_directory, user_file)? {
             Request::Run(settings) => Ok(*settings),
-            Request::Print(_) | Request::Validate(_) => {
+            Request::Print(_) | Request::Validate(_) | Request::Store(..) => {
                 unreachable!("the same arguments asked for a server before")
             }
         }
@@ -173,6 +174,8 @@ pub enum Request {
     Print(String),
     /// Check the entry in this file and end.
     Validate(PathBuf),
+    /// Do this with the store of this data folder and end.
+    Store(StoreAction, PathBuf),
 }
 
 /// A mistake in arguments, environment or file. Displays as one line.
@@ -214,6 +217,12 @@ pub fn read_with(
     };
     match line.command {
         Some(OtherCommand::Validate { file }) => return Ok(Request::Validate(file)),
+        Some(OtherCommand::Store { action, data_dir, config }) => {
+            let chosen =
+                ConfigFile::choose(config.as_deref(), user_file.as_deref(), working_directory)?;
+            let data = find_data(data_dir.as_deref(), &chosen, working_directory)?;
+            return Ok(Request::Store(action, data));
+        }
         Some(OtherCommand::Schema) => return Ok(Request::Print(wire::entry::schema())),
         Some(OtherCommand::Sample) => return Ok(Request::Print(engine::entry::SAMPLE.to_owned())),
         None => {}
@@ -238,6 +247,19 @@ pub fn read_with(
     settings.safeguards.guarded = guard::guarded(&settings);
     settings.bridge.safeguards = settings.safeguards.clone();
     Ok(Request::Run(Box::new(settings)))
+}
+
+/// The data folder that a server would use.
+fn find_data(
+    of_line: Option<&Path>,
+    file: &ConfigFile,
+    working_directory: &Path,
+) -> Result<PathBuf, ConfigError> {
+    let test = file.tables.server.test;
+    bridge::settle_data(of_line, &file.tables.bridge, working_directory, test).ok_or_else(|| {
+        let problem = "there is no data folder: name one with --data-dir";
+        ConfigError::Arguments(problem.to_owned())
+    })
 }
 
 fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Settings, ConfigError> {

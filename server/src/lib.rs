@@ -13,5 +13,6 @@ pub mod reload;
 pub mod security;
 pub mod site;
 pub mod startup;
+pub mod store_command;
 pub mod telemetry;
 pub mod validate;

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 
 #[cfg(unix)]
 use platform::supervisor;
-use server::{config, startup, telemetry, validate};
+use server::{config, startup, store_command, telemetry, validate};
 
-/// The validated entry has problems.
+/// An entry or a store with problems.
 const EXIT_INVALID: u8 = 1;
 /// What the operator has to change: wrong settings, a port in use, a store that can't be opened.
 const EXIT_USAGE: u8 = 2;
@@ -46,6 +46,10 @@ fn run() -> anyhow::Result<ExitCode> {
             };
             print(&format!("{lines}\n"))?;
             return Ok(code);
+        }
+        config::Request::Store(action, folder) => {
+            let is_well = store_command::run(action, &folder, &mut std::io::stdout().lock())?;
+            return Ok(if is_well { ExitCode::SUCCESS } else { ExitCode::from(EXIT_INVALID) });
         }
     };
     let _logs = telemetry::start(settings.log_format)?;

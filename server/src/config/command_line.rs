@@ -6,7 +6,7 @@ use std::num::NonZeroU16;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 use wire::PermissionMode;
 
 use super::{ConfigError, LogFormat};
@@ -170,6 +170,33 @@ pub(super) enum OtherCommand {
     Schema,
     /// Print the built-in sample entry, to begin one's own with
     Sample,
+    /// Look after what the portal has kept: sessions, tasks and jobs
+    Store {
+        /// What to do
+        #[arg(value_name = "ACTION")]
+        action: StoreAction,
+
+        /// The data folder [default: the one that a server would use]
+        #[arg(long, value_name = "DIR", env = "COPILOT_PORTAL_DATA_DIR")]
+        data_dir: Option<PathBuf>,
+
+        /// The configuration file, which may name the data folder [default: as for a server]
+        #[arg(long, value_name = "FILE", env = "COPILOT_PORTAL_CONFIG")]
+        config: Option<PathBuf>,
+    },
+}
+
+/// What can be done with a store from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum StoreAction {
+    /// Print how large it is and what is in it; a server may run
+    Info,
+    /// Look for damage, print each problem on a line of its own; exit code 1 if there are any
+    Check,
+    /// Print everything as JSON, a session, task or job a line; a server may run
+    Export,
+    /// Give room that is not needed any more back to the disk; no server may run
+    Vacuum,
 }
 
 /// What became of the arguments.

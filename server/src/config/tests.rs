@@ -93,6 +93,13 @@ fn other_commands_take_none_of_the_servers_options() {
         matches!(read(&["validate", "a.json"]), Ok(Request::Validate(file)) if file == Path::new("a.json"))
     );
     assert!(matches!(read(&["schema"]), Ok(Request::Print(_))));
+    // Except to find the data folder, and then not at one that merely lies around.
+    let store = read(&["store", "check", "--data-dir", "kept"]);
+    assert!(
+        matches!(store, Ok(Request::Store(StoreAction::Check, data)) if data == folder.path().join("kept"))
+    );
+    let error = read(&["store", "check", "--config", DEFAULT_FILE]).expect_err("a mistake");
+    assert!(error.to_string().contains("unknown field `prt`"), "{error}");
     assert!(matches!(read(&["sample"]), Ok(Request::Print(text)) if text == engine::entry::SAMPLE));
     for arguments in [
         &["validate"][..],
@@ -102,6 +109,10 @@ fn other_commands_take_none_of_the_servers_options() {
         &["--test", "schema"],
         &["9000", "sample"],
         &["sample", "9000"],
+        &["store"],
+        &["store", "burn"],
+        &["store", "info", "--port", "1"],
+        &["--data-dir", "kept", "store", "info"],
     ] {
         let error = read(arguments).expect_err("must be refused").to_string();
         assert_eq!(error.lines().count(), 1, "{arguments:?}: {error}");
@@ -239,6 +250,7 @@ fn help_explains_every_option_and_version_names_the_program() {
         "sample",
         "--store",
         "--keep-days",
+        "store",
     ] {
         assert!(help.contains(option), "{option} is missing in:\n{help}");
     }
