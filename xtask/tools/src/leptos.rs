@@ -129,8 +129,10 @@ fn test_hydration(workspace: &Workspace, tools: &Tools) -> anyhow::Result<Counts
     let mut server = Group::spawn(
         tools
             .allow(&mut workspace.cargo(["leptos", "serve", "--", "--port", &port.to_string()]))
-            // The default reload port may be taken by a developer's session.
-            .env("LEPTOS_RELOAD_PORT", free_port()?.to_string()),
+            // The default reload port may be taken by a developer's session, and so may the data
+            // folder.
+            .env("LEPTOS_RELOAD_PORT", free_port()?.to_string())
+            .env("COPILOT_PORTAL_STORE", "memory"),
     )?;
     wait_until_ready(&mut server, address)?;
     let url = format!("http://{address}");
