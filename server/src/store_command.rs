@@ -14,7 +14,9 @@ pub fn run(action: StoreAction, folder: &Path, out: &mut dyn Write) -> anyhow::R
     match action {
         StoreAction::Info => {
             let info = SqliteJournal::info(folder)?;
-            print(out, &table(&folder.join(FILE_NAME), &info))?;
+            let log = folder.join(format!("{FILE_NAME}-wal"));
+            let log_bytes = log.metadata().map_or(0, |log| log.len());
+            print(out, &table(&folder.join(FILE_NAME), &info, log_bytes))?;
         }
         StoreAction::Check => {
             let problems = check(folder)?;
@@ -90,9 +92,14 @@ fn print(out: &mut dyn Write, text: &str) -> io::Result<()> {
     }
 }
 
-fn table(file: &Path, info: &Info) -> String {
+/// What was written last is in the log beside the database, and may be most of it.
+fn table(file: &Path, info: &Info, log_bytes: u64) -> String {
+    let log = match log_bytes {
+        0 => String::new(),
+        bytes => format!(", and {} in its log", readable(bytes)),
+    };
     let mut text = format!(
-        "file            {}\nsize            {}\nschema version  {}\nfacts           {}\n",
+        "file            {}\nsize            {}{log}\nschema version  {}\nfacts           {}\n",
         file.display(),
         readable(info.bytes),
         info.version,
@@ -140,8 +147,17 @@ mod tests {
             ("session".to_owned(), "idle".to_owned(), 12),
         ];
         let info = Info { version: 1, bytes: 4096, entities, facts: 70 };
+        let empty = Info { entities: Vec::new(), facts: 0, ..info.clone() };
+        let table = |info, log| table(Path::new("/data/portal.db"), info, log);
         assert_eq!(
-            table(Path::new("/data/portal.db"), &info),
+            table(&empty, 2048),
+            "file            /data/portal.db\n\
+             size            4.0 KiB, and 2.0 KiB in its log\n\
+             schema version  1\n\
+             facts           0\n"
+        );
+        assert_eq!(
+            table(&info, 0),
             "file            /data/portal.db\n\
              size            4.0 KiB\n\
              schema version  1\n\
