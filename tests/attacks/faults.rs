@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-#[cfg(target_os = "linux")]
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tests::program::{NOBODY, PATIENCE, Program, Running, is_root};
@@ -73,6 +72,41 @@ fn a_limit_of_file_sizes_does_not_end_the_server() {
     fill_log(&server);
     assert!(server.is_alive());
     assert!([4096, 8192].contains(&size()));
+}
+
+#[test]
+fn a_store_without_room_holds_up_neither_the_end_nor_the_next_start() {
+    let program = Program::new(&["--store", "sqlite"]).after("ulimit -f 400");
+    let (data, binary) = (program.data(), program.data().with_file_name("copilot-portal"));
+    let mut server = program.start();
+    let session = server.start_session();
+    let prompt = format!("say {}", "x".repeat(50_000));
+    server.wait_for("a full store", |server| {
+        let reply = server.post(&format!("{session}/query"), &prompt);
+        reply["error"].as_str().is_some_and(|error| error.contains("Store"))
+    });
+    assert!(server.is_alive());
+    let told = Instant::now();
+    signal(&server, "-TERM");
+    assert_eq!(server.child.wait().expect("it ends").code(), Some(0));
+    assert!(told.elapsed() < Duration::from_secs(5), "{:?}", told.elapsed());
+
+    let check = Command::new(binary).args(["store", "check", "--data-dir"]).arg(data).output();
+    let check = check.expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&check.stdout), "ok\n", "{check:?}");
+}
+
+#[test]
+fn a_data_folder_that_can_t_be_written_ends_the_start_in_one_line() {
+    let mut program = Program::unprivileged(&["--store", "sqlite"]);
+    let data = program.data();
+    fs::set_permissions(&data, Permissions::from_mode(0o500)).expect("a mode");
+    let output = program.command().stderr(Stdio::piped()).output().expect("it runs");
+    let error = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(error.contains(&*data.to_string_lossy()) && error.contains("--data-dir"), "{error}");
+    assert!(fs::read_dir(&data).expect("the folder").next().is_none(), "nothing was made");
 }
 
 #[test]
