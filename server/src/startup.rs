@@ -20,15 +20,17 @@ use copilot::Copilot;
 use engine::bridge::Bridge;
 use engine::entry::{EntryStore, InstallError};
 use engine::job::{JobManager, JobSettings};
+use engine::recovery::recover;
 use engine::session::{SessionManager, SessionSettings};
 use engine::task::TaskManager;
 use platform::lifecycle::Lifecycle;
 use platform::repository;
-use store::journal::OpenError;
+use store::journal::{OpenError, StoreError};
 use store::live::{LiveSettings, LiveShared};
 #[cfg(unix)]
 use tokio::signal::unix;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
 use crate::http::{self, AppState, Portal};
@@ -79,6 +81,9 @@ pub enum StartError {
     /// What was kept can't be used.
     #[error(transparent)]
     Store(#[from] OpenError),
+    /// What was kept can't be read or written.
+    #[error("{0}; look at it with `copilot-portal store check`")]
+    Recovery(#[from] StoreError),
     /// The operating system refused something that normally works.
     #[error(transparent)]
     System(#[from] io::Error),
@@ -115,7 +120,12 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     let live = if settings.test { LiveSettings::for_tests() } else { LiveSettings::default() };
     let opened = OpenJournal::open(&settings.store)?;
     let live = LiveShared::with_journal(live, opened.journal());
+    let interrupted = recover(&live).await?;
+    if interrupted > 0 {
+        tracing::info!(interrupted, "ended what was cut off when the server stopped");
+    }
     let sessions = start_sessions(settings, &repo_root, live.clone(), &lifecycle);
+    lifecycle.spawn(resume_queues(sessions.clone(), lifecycle.token()));
     let entries = install_entry(settings, &sessions).await?;
     let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
     let jobs = JobSettings {
@@ -211,6 +221,11 @@ fn ignore_file_size_limit() -> io::Result<()> {
     #[cfg(unix)]
     drop(unix::signal(unix::SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
     Ok(())
+}
+
+/// Prompts that waited when the server stopped have their turns now.
+async fn resume_queues(sessions: Arc<SessionManager>, ending: CancellationToken) {
+    ending.run_until_cancelled(sessions.resume_queues()).await;
 }
 
 /// The available models, and the manager of sessions with them.

@@ -4,5 +4,6 @@
 
 mod agent;
 mod faults;
+mod kills;
 mod network;
 mod process;

@@ -130,6 +130,11 @@ impl Program {
 
     /// Starts it and reads its two start-up lines.
     pub fn start(mut self) -> Running {
+        let (child, port) = self.spawn();
+        Running { program: self, child, port }
+    }
+
+    fn spawn(&mut self) -> (Child, u16) {
         let mut child = self.command.spawn().expect("the program starts");
         let mut output = BufReader::new(child.stdout.take().expect("piped"));
         let mut base = String::new();
@@ -137,8 +142,7 @@ impl Program {
         // Reads both: the program does not start if nobody takes them.
         output.read_line(&mut String::new()).expect("a start-up line");
         let port = base.trim().strip_prefix("http://localhost:").expect("it serves");
-        let port = port.parse().expect("a port");
-        Running { program: self, child, port }
+        (child, port.parse().expect("a port"))
     }
 }
 
@@ -179,6 +183,13 @@ pub struct Running {
 }
 
 impl Running {
+    /// Kills it, and starts it again on the same folders.
+    pub fn kill_and_restart(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it has ended");
+        (self.child, self.port) = self.program.spawn();
+    }
+
     /// Opens a new connection.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).expect("connects");
@@ -210,6 +221,12 @@ impl Running {
     /// A POST as a script sends it; returns the JSON response.
     pub fn post(&self, path: &str, body: &str) -> Value {
         let (status, answer) = self.call("POST", path, "", body);
+        serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{path}: {status} {answer}"))
+    }
+
+    /// A GET; returns the JSON response.
+    pub fn get(&self, path: &str) -> Value {
+        let (status, answer) = self.call("GET", path, "", "");
         serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{path}: {status} {answer}"))
     }
 

@@ -29,6 +29,7 @@ mod generation;
 mod handle;
 mod kept;
 mod manager;
+mod opening;
 mod outlet;
 mod queue;
 mod revival;

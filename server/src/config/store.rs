@@ -46,7 +46,7 @@ enum Kind {
 pub(super) fn settle(
     line: &CommandLine,
     table: &StoreTable,
-    text: &FileText,
+    file: &FileText,
     data: Option<&Path>,
     test: bool,
 ) -> Result<StoreSettings, ConfigError> {
@@ -54,7 +54,7 @@ pub(super) fn settle(
     let place = match (&line.store, &table.kind) {
         (Some(kind), _) => find_place(kind, data).map_err(of_line)?,
         (None, Some(kind)) => {
-            find_place(kind.get_ref(), data).map_err(|problem| text.error(kind, problem))?
+            find_place(kind.get_ref(), data).map_err(|problem| file.error(kind, problem))?
         }
         (None, None) => match data {
             Some(folder) if !test => StorePlace::Sqlite(folder.to_owned()),

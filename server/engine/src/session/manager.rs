@@ -8,13 +8,13 @@ use agents::permission::{
     DeskRules, Owner, PendingQuestion, PermissionDesk, PermissionHandler, Safeguards,
 };
 use agents::tools::{AllowedRoots, CommandSettings, Workspace, WorkspaceSettings, session_tools};
-use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, Found, ToolSet};
+use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, ToolSet};
 use extensions::{
     ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
 };
 use platform::lifecycle::Lifecycle;
 use store::fold::{Addition, SessionFold, SessionNote, extend};
-use store::live::{Delivery, LiveLog, LiveRegistry, LiveShared, PollError, ReaderKey};
+use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use wire::{PermissionMode, SessionId, SessionResponse, TaskId};
@@ -24,9 +24,9 @@ use super::conversation::EndOfSession;
 use super::folder::check_folder;
 use super::handle::{OpenSessions, Session};
 use super::kept::KeptPermissions;
+use super::opening::{Dormant, Opening, Origin};
 use super::outlet::Port;
 use super::queue::Queue;
-use super::revival::{Dormant, Origin};
 use super::rights::SessionPolicy;
 use super::stream::Stream;
 use super::{SessionError, SessionSummary, StartError, StartOptions};
@@ -87,18 +87,6 @@ pub struct SessionManager {
     /// Cancelled when sessions that are stopped go on after a restart.
     suspend: CancellationToken,
     pub(super) dormant: Dormant,
-}
-
-/// A session that is about to be opened.
-pub(super) struct Opening {
-    pub(super) id: SessionId,
-    pub(super) found: Found,
-    /// As it was asked for.
-    pub(super) model_id: String,
-    pub(super) folder: PathBuf,
-    pub(super) options: StartOptions,
-    pub(super) log: Arc<LiveLog<SessionResponse>>,
-    pub(super) origin: Origin,
 }
 
 /// What has to be known of a folder before a session starts in it.

@@ -137,7 +137,6 @@ impl Queue {
                 let mut state = self.state.lock();
                 state.running = None;
                 if let Some(prompt) = state.waiting.pop_front() {
-                    self.log.note(&SessionNote::Taken);
                     state.running = Some(prompt.abort.clone());
                     return prompt;
                 }

@@ -2,12 +2,10 @@
 //!
 //! Their logs are read when somebody looks, and their agents are resumed when somebody acts.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use agents::permission::SessionPermissions;
 use agents::{Fact, PastConversation, SessionHandle};
-use parking_lot::Mutex;
 use serde::Deserialize;
 use store::fold::{SessionFold, SessionNote, refold};
 use store::journal::{Entity, Record};
@@ -17,68 +15,8 @@ use wire::{
 };
 
 use super::handle::Session;
-use super::manager::Opening;
-use super::queue::Queue;
+use super::opening::{Kept, Opening, Origin};
 use super::{SessionError, SessionManager, SessionSummary, StartOptions};
-
-/// Where a session comes from.
-pub(super) enum Origin {
-    /// It is started now, as the note says.
-    New(SessionNote),
-    /// It was open when the server stopped.
-    Kept(Box<Kept>),
-}
-
-/// A session that is kept.
-pub(super) struct Kept {
-    fold: SessionFold,
-    past: PastConversation,
-}
-
-impl Origin {
-    /// What was said before.
-    pub(super) fn past(&self) -> Option<PastConversation> {
-        match self {
-            Self::New(_) => None,
-            Self::Kept(kept) => Some(kept.past.clone()),
-        }
-    }
-
-    /// How often its conversation was replaced by a new one.
-    pub(super) fn replaced(&self) -> u32 {
-        match self {
-            Self::New(_) => 0,
-            Self::Kept(kept) => kept.fold.replaced(),
-        }
-    }
-
-    /// The session begins, or goes on with the prompts that waited.
-    pub(super) fn begin(&self, log: &LiveLog<SessionResponse>, queue: &Queue) {
-        match self {
-            Self::New(note) => log.begin(note),
-            Self::Kept(kept) => queue.restore(kept.fold.queue()),
-        }
-    }
-}
-
-/// The sessions whose logs were read and that have no agent. Each has a lock, which keeps its agent
-/// from being resumed twice.
-#[derive(Default)]
-pub(super) struct Dormant(Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>);
-
-impl Dormant {
-    fn add(&self, id: SessionId) {
-        self.0.lock().entry(id).or_default();
-    }
-
-    fn get(&self, id: SessionId) -> Option<Arc<tokio::sync::Mutex<()>>> {
-        self.0.lock().get(&id).cloned()
-    }
-
-    fn remove(&self, id: SessionId) {
-        self.0.lock().remove(&id);
-    }
-}
 
 /// What the record of a session tells besides its columns.
 #[derive(Deserialize)]
@@ -123,7 +61,7 @@ impl SessionManager {
             crate::recovery::responses(&**self.live().shared().journal(), id.into()).await?;
         let facts: Vec<_> = facts.into_iter().map(|(_, response)| response).collect();
         let past = PastConversation {
-            handle: fold.handle().map(|handle| SessionHandle::new(handle)),
+            handle: fold.handle().map(SessionHandle::new),
             facts: Fact::from_responses(&facts),
         };
         let options = StartOptions {

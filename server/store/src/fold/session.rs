@@ -32,10 +32,8 @@ pub enum SessionNote {
         /// `None` if the backend refused it.
         handle: Option<String>,
     },
-    /// A prompt waits for its turn.
+    /// A prompt waits for its turn, which begins with a fact of its own.
     Queued(QueuedPrompt),
-    /// The prompt that waited longest has its turn, or will have none.
-    Taken,
     /// The permission mode was changed.
     Permissions {
         /// How it deals with tools that ask from now on.
@@ -169,6 +167,8 @@ impl Fold<SessionResponse> for SessionFold {
             SessionResponse::UserPrompt { prompt }
             | SessionResponse::GeneratedUserPrompt { prompt } => {
                 self.entitle(prompt);
+                // Its turn begins, so it does not wait any more.
+                self.queue.pop_front_if(|queued| queued.prompt == *prompt);
                 self.is_running = true;
                 true
             }
@@ -206,7 +206,6 @@ impl Fold<SessionResponse> for SessionFold {
                 self.entitle(&prompt.prompt);
                 self.queue.push_back(prompt.clone());
             }
-            SessionNote::Taken => drop(self.queue.pop_front()),
             SessionNote::Permissions { mode } => self.permissions = Some(*mode),
             SessionNote::Renamed { title } => {
                 self.title = first_line(title);

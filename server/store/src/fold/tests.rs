@@ -65,11 +65,14 @@ fn a_session_is_idle_running_waiting_and_closed_or_failed() {
 }
 
 #[test]
-fn prompts_wait_until_they_are_taken() {
+fn prompts_wait_until_their_turn_begins() {
     let mut fold = SessionFold::default();
-    for note in [started(), queued("a"), queued("b"), SessionNote::Taken, queued("c")] {
+    for note in [started(), queued("a"), queued("b")] {
         fold.note(1, &note);
     }
+    fold.apply(2, &prompt("a"));
+    fold.note(3, &queued("c"));
+    fold.apply(4, &prompt("another one, which did not wait"));
     assert_eq!(fold.queue().map(|queued| &*queued.prompt).collect::<Vec<_>>(), ["b", "c"]);
     assert_eq!(fold.record().detail, r#"{"permissions":"ask","queued":2}"#);
 }
@@ -126,7 +129,6 @@ fn notes_are_read_as_they_were_written() {
         started(),
         SessionNote::Handle { handle: None },
         queued("a"),
-        SessionNote::Taken,
         SessionNote::Permissions { mode: PermissionMode::Deny },
         SessionNote::Renamed { title: "t".to_owned() },
         SessionNote::Closed { crashed: true },

@@ -25,6 +25,11 @@ impl Readers {
         Self { file, free: Arc::default(), places: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
     }
 
+    /// Closes the connections that nobody uses.
+    pub(super) fn close(&self) {
+        self.free.lock().clear();
+    }
+
     /// Runs a read in one snapshot, on a thread that may block.
     pub(super) async fn read<T: Send + 'static>(
         &self,

@@ -151,7 +151,6 @@ impl Writer {
             command.settle(Err(closed()));
         }
         while self.index() {}
-        // Leaves one file behind instead of three.
         let _ = self.connection.pragma_update(None, "wal_checkpoint", "TRUNCATE");
     }
 
