@@ -80,6 +80,8 @@ struct BlockText {
     text: String,
     /// The whole text stands in the entry that ended the block.
     repeated: bool,
+    /// How much of the text is stored, in bytes.
+    saved: usize,
 }
 
 impl Block {
@@ -237,6 +239,21 @@ impl History {
     /// Whether everything that was added is durable.
     pub(super) fn is_settled(&self) -> bool {
         self.waiting.is_empty()
+    }
+
+    /// The text of open blocks that is not stored yet, as the number of the fact that opened the
+    /// block, where the text begins in it, and the text. It counts as stored from then on.
+    pub(super) fn take_unsaved(&mut self) -> Vec<(u64, usize, String)> {
+        let mut unsaved = Vec::new();
+        for block in &self.open {
+            let mut content = block.text.lock();
+            let from = content.saved;
+            if from < content.text.len() {
+                unsaved.push((block.start, from, content.text[from..].to_owned()));
+                content.saved = content.text.len();
+            }
+        }
+        unsaved
     }
 
     /// How many items readers may see.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::entry::LiveEntry;
 use super::history::Staged;
 use crate::fold::Fold;
-use crate::journal::{Append, Entity, Fact, StoreError};
+use crate::journal::{Append, Chunk, Entity, Fact, StoreError};
 
 /// The stored side of one log.
 pub(super) struct Keeping<E: LiveEntry> {
@@ -60,6 +60,20 @@ impl<E: LiveEntry> Keeping<E> {
     /// An entity of which so much is stored.
     pub(super) fn restored(entity: Entity, fold: E::Fold, facts: u64, notes: u64) -> Self {
         Self { fold, facts, notes, has_begun: true, ..Self::new(entity) }
+    }
+
+    /// Pieces of open blocks, to be stored beside the facts. None if nothing is kept.
+    pub(super) fn chunks(&self, unsaved: Vec<(u64, usize, String)>) -> Vec<Chunk> {
+        if !self.has_begun || self.failure.is_some() {
+            return Vec::new();
+        }
+        let chunk = |(block, from, text): (u64, usize, String)| Chunk {
+            entity: self.entity,
+            block,
+            from: from as u64,
+            text,
+        };
+        unsaved.into_iter().map(chunk).collect()
     }
 
     pub(super) fn fold(&self) -> &E::Fold {

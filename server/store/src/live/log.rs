@@ -19,7 +19,7 @@ use super::keeping::{Keeping, Submission};
 use super::pace::PaceMark;
 use super::{LiveShared, PollError, ReaderKey};
 use crate::fold::Fold;
-use crate::journal::{Entity, Fact, StoreError};
+use crate::journal::{Chunk, Entity, Fact, StoreError};
 
 /// The responses of one entity, from the first one, and the positions of its readers.
 pub struct LiveLog<E: LiveEntry> {
@@ -206,6 +206,15 @@ impl<E: LiveEntry> LiveLog<E> {
             changed.as_mut().await;
             changed.set(self.changed.notified());
         }
+    }
+
+    /// What was said in open blocks since the last time, to be stored.
+    pub(super) fn take_chunks(&self) -> Vec<Chunk> {
+        let mut state = self.state.lock();
+        let State { history, keeping: Some(keeping), .. } = &mut *state else {
+            return Vec::new();
+        };
+        keeping.chunks(history.take_unsaved())
     }
 
     /// What the log comes to so far; `None` if it is not kept.

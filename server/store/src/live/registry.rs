@@ -14,7 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use super::{
     Delivery, LiveEntry, LiveLog, LiveShared, LiveSource, Note, PollError, ReaderKey, StoredStream,
 };
-use crate::journal::{Entity, StoreError};
+use crate::journal::{Batch, Entity, StoreError};
 
 /// Finds logs, and frees those that have ended and that nobody can read any more.
 pub struct LiveRegistry<Id, E: LiveEntry> {
@@ -23,6 +23,8 @@ pub struct LiveRegistry<Id, E: LiveEntry> {
     on_free: OnFree<Id>,
 }
 
+/// How much of an open block a crash may lose.
+const SAVE_EVERY: Duration = Duration::from_secs(1);
 /// How long a call waits for what it did to become durable. Callers have time-outs of their own.
 const STORE_PATIENCE: Duration = Duration::from_secs(5);
 
@@ -50,7 +52,8 @@ where
         let token = lifecycle.token();
         let swept = registry.clone();
         lifecycle.spawn(async move {
-            token.run_until_cancelled(swept.sweep_for_ever()).await;
+            let tended = async { tokio::join!(swept.sweep_for_ever(), swept.save_for_ever()) };
+            token.run_until_cancelled(tended).await;
         });
         registry
     }
@@ -168,9 +171,31 @@ where
         (self.on_free)(&over);
     }
 
+    /// Stores what was said in open blocks since the last time: a crash loses no more of them.
+    pub fn save_open_blocks(&self) {
+        let logs: Vec<_> = self.logs.read().values().cloned().collect();
+        let chunks: Vec<_> = logs.iter().flat_map(|log| log.take_chunks()).collect();
+        if !chunks.is_empty() {
+            // Nobody waits for it: what is not stored is stored with the end of its block.
+            drop(self.shared.journal.submit(Batch { chunks, ..Batch::default() }));
+        }
+    }
+
+    async fn save_for_ever(&self) {
+        if !self.shared.journal.is_lasting() {
+            return;
+        }
+        let mut ticks = interval(SAVE_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            self.save_open_blocks();
+        }
+    }
+
     /// Rules about time are kept to the moment by the calls themselves; sweeping only frees
     /// memory, so it need not be often.
-    async fn sweep_for_ever(self: Arc<Self>) {
+    async fn sweep_for_ever(&self) {
         let period = self.shared.settings.count_down / 10;
         let mut ticks = interval(period.clamp(Duration::from_millis(100), Duration::from_secs(5)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

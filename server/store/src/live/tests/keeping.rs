@@ -220,3 +220,28 @@ async fn what_many_threads_push_is_kept_in_the_order_in_which_it_is_shown() {
     assert_eq!(shown, stored);
     assert_eq!(shown.len(), 2_000);
 }
+
+#[tokio::test]
+async fn the_text_of_an_open_block_is_stored_piece_by_piece_until_it_ends() {
+    let journal = Arc::new(MemoryJournal::default());
+    let shared = LiveShared::with_journal(LiveSettings::default(), journal.clone());
+    let lifecycle = Lifecycle::new();
+    let registry = LiveRegistry::<SessionId, SessionResponse>::new(shared, &lifecycle);
+    let id = SessionId::generate();
+    let log = registry.open(id, &started());
+    let stored = async || {
+        let chunks = journal.chunks(id.into()).await.expect("read");
+        chunks.into_iter().map(|chunk| (chunk.block, chunk.from, chunk.text)).collect::<Vec<_>>()
+    };
+    push_all(&log, &[prompt("a"), start("1"), delta("1", "one ")]);
+    registry.save_open_blocks();
+    push_all(&log, &[delta("1", "two "), delta("1", "three")]);
+    registry.save_open_blocks();
+    registry.save_open_blocks();
+    let expected = [(2, 0, "one ".to_owned()), (2, 4, "two three".to_owned())];
+    assert_eq!(stored().await, expected);
+    log.push(&end("1", "one two three"));
+    registry.save_open_blocks();
+    assert_eq!(stored().await, [], "the end has the whole text");
+    lifecycle.shutdown(Duration::from_secs(1)).await;
+}
