@@ -14,7 +14,7 @@ test.describe("Stop Server", () => {
     await SessionPage.start(page, portal.url);
     await page.locator("#stop-server-button").click();
     const question = page.getByRole("dialog");
-    await expect(question).toContainText("Stop the server? This ends this session.");
+    await expect(question).toContainText("Stop the server? This interrupts this session.");
     expect((await request.get(`${portal.url}/api/test`)).status()).toBe(200);
     await question.getByRole("button", { name: "Stop Server" }).click();
     await expect(page.locator("#session-note")).toContainText("server has been stopped");
@@ -26,7 +26,7 @@ test.describe("Stop Server", () => {
     await SessionPage.start(page, portal.url);
     await page.locator("#stop-server-button").click();
     const question = page.getByRole("dialog");
-    await expect(question).toContainText("This ends this session and another session.");
+    await expect(question).toContainText("This interrupts this session and another session.");
     await question.getByRole("button", { name: "Cancel" }).click();
     await expect(question).toBeHidden();
     expect((await request.get(`${portal.url}/api/test`)).status()).toBe(200);

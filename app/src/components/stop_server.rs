@@ -64,8 +64,10 @@ fn question_for(has_session: bool, others: usize, jobs: &[&str]) -> String {
     let ends: Vec<_> = [own, others, jobs].into_iter().flatten().collect();
     match &*ends {
         [] => "Stop the server? Nothing is running.".to_owned(),
-        [ends] => format!("Stop the server? This ends {ends}."),
-        [ends @ .., last] => format!("Stop the server? This ends {} and {last}.", ends.join(", ")),
+        [ends] => format!("Stop the server? This interrupts {ends}."),
+        [ends @ .., last] => {
+            format!("Stop the server? This interrupts {} and {last}.", ends.join(", "))
+        }
     }
 }
 
@@ -77,17 +79,17 @@ mod tests {
     fn stopping_always_asks_and_names_what_it_ends() {
         for (has_session, others, jobs, question) in [
             (false, 0, &[][..], "Stop the server? Nothing is running."),
-            (true, 0, &[], "Stop the server? This ends this session."),
-            (false, 1, &[], "Stop the server? This ends a session."),
-            (false, 3, &[], "Stop the server? This ends 3 sessions."),
-            (true, 1, &[], "Stop the server? This ends this session and another session."),
-            (true, 3, &[], "Stop the server? This ends this session and 3 other sessions."),
-            (false, 2, &["ship"], "Stop the server? This ends the job ship."),
+            (true, 0, &[], "Stop the server? This interrupts this session."),
+            (false, 1, &[], "Stop the server? This interrupts a session."),
+            (false, 3, &[], "Stop the server? This interrupts 3 sessions."),
+            (true, 1, &[], "Stop the server? This interrupts this session and another session."),
+            (true, 3, &[], "Stop the server? This interrupts this session and 3 other sessions."),
+            (false, 2, &["ship"], "Stop the server? This interrupts the job ship."),
             (
                 true,
                 4,
                 &["ship", "test"],
-                "Stop the server? This ends this session and 2 jobs (ship, test).",
+                "Stop the server? This interrupts this session and 2 jobs (ship, test).",
             ),
         ] {
             assert_eq!(question_for(has_session, others, jobs), question);

@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect, hydrated, Portal, test } from "../fixtures/portal.js";
+import { SessionPage } from "../fixtures/session.js";
+
+// These end their server and start it again on the same port and data.
+test.describe("a server that comes back", () => {
+  let data: string;
+  let portal: Portal;
+
+  const start = (port = "0") => Portal.start("--store", "sqlite", "--data-dir", data, "--port", port);
+  const startAgain = async () => {
+    portal = await start(new URL(portal.url).port);
+  };
+
+  test.beforeEach(async ({ watch }) => {
+    data = mkdtempSync(path.join(tmpdir(), "portal-"));
+    portal = await start();
+    watch.own(portal.url);
+    // The browser tells of every call that found nobody.
+    watch.expect(/Failed to load resource/);
+  });
+
+  test.afterEach(async () => {
+    await portal.stop();
+    rmSync(data, { recursive: true });
+  });
+
+  test("shows a session as it was when it was killed in a turn, and goes on", async ({ page }) => {
+    const session = await SessionPage.start(page, portal.url);
+    await session.ask("say one, wait 60 seconds");
+    await expect(session.body(session.of("message"))).toHaveText("one");
+    await portal.kill();
+    await expect(page.locator(".banner")).toContainText("Connection lost");
+    await startAgain();
+    await expect(page.locator(".banner")).toBeHidden({ timeout: 15_000 });
+    await expect(session.container).toContainText("interrupted: the server stopped");
+    await expect(session.of("message").filter({ hasText: "one" })).toHaveCount(1);
+    await session.ready();
+    await session.runTurn('say "two"');
+    await expect(session.body(session.of("message")).last()).toHaveText("two");
+  });
+
+  test("knows an open session after a stop in order, with what was said", async ({ page }) => {
+    const session = await SessionPage.start(page, portal.url);
+    await session.runTurn('say "A plum."');
+    const address = page.url();
+    await portal.stop();
+    await startAgain();
+    await page.goto(address);
+    await hydrated(page);
+    await session.ready();
+    await expect(session.body(session.of("message"))).toHaveText("A plum.");
+    await session.runTurn("repeat the conversation so far");
+    await expect(session.body(session.of("message")).last()).toContainText("plum");
+  });
+});
