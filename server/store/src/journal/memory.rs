@@ -1,6 +1,6 @@
 //! The journal of a server that keeps nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -17,7 +17,7 @@ use super::{
 #[derive(Debug)]
 pub struct MemoryJournal {
     state: Mutex<State>,
-    /// Bytes of facts and notes, beyond which what ended first is forgotten.
+    /// Bytes of facts and notes of what has ended, beyond which what ended first is forgotten.
     capacity: usize,
 }
 
@@ -29,8 +29,14 @@ struct State {
     /// What belongs to what.
     children: HashMap<Entity, Vec<Entity>>,
     last_number: u64,
-    bytes: usize,
+    /// What has ended and belongs to nothing, the first first. Some may be deleted already.
+    ended: VecDeque<Entity>,
+    /// Bytes of everything that has ended.
+    ended_bytes: usize,
 }
+
+/// So many ended ones are kept, however much they are.
+const KEPT_ANYWAY: usize = 16;
 
 #[derive(Debug)]
 struct Stream {
@@ -45,7 +51,7 @@ struct Stream {
 
 impl Default for MemoryJournal {
     fn default() -> Self {
-        Self::with_capacity(64 * 1024 * 1024)
+        Self::with_capacity(4 * 1024 * 1024)
     }
 }
 
@@ -75,7 +81,8 @@ impl State {
 
     fn append(&mut self, append: Append) {
         let Append { entity, facts, notes, record, closed_blocks, .. } = append;
-        if !self.streams.contains_key(&entity) {
+        let is_new = !self.streams.contains_key(&entity);
+        if is_new {
             let Some(record) = record.clone() else { return };
             self.last_number += 1;
             if let Some(parent) = record.parent {
@@ -87,12 +94,20 @@ impl State {
         let Some(stream) = self.streams.get_mut(&entity) else { return };
         let bytes: usize = facts.iter().chain(&notes).map(|fact| fact.json.len()).sum();
         stream.bytes += bytes;
-        self.bytes += bytes;
         stream.facts.extend(facts);
         stream.notes.extend(notes);
         stream.chunks.retain(|chunk| !closed_blocks.contains(&chunk.block));
+        let had_ended = stream.has_ended() && !is_new;
         if let Some(record) = record {
             stream.record = record;
+        }
+        if had_ended {
+            self.ended_bytes += bytes;
+        } else if stream.has_ended() {
+            self.ended_bytes += stream.bytes;
+            if stream.record.parent.is_none() {
+                self.ended.push_back(entity);
+            }
         }
     }
 
@@ -121,7 +136,9 @@ impl State {
     fn delete(&mut self, entity: Entity) {
         if let Some(stream) = self.streams.remove(&entity) {
             self.by_number.remove(&stream.number);
-            self.bytes -= stream.bytes;
+            if stream.has_ended() {
+                self.ended_bytes -= stream.bytes;
+            }
         }
         let children = self.children.remove(&entity).unwrap_or_default();
         for child in children {
@@ -142,10 +159,10 @@ impl State {
     }
 
     fn make_room(&mut self, capacity: usize) {
-        while self.bytes > capacity
-            && let Some(entity) = self.ended(u64::MAX)
-        {
-            self.delete(entity);
+        while self.ended_bytes > capacity && self.ended.len() > KEPT_ANYWAY {
+            if let Some(entity) = self.ended.pop_front() {
+                self.delete(entity);
+            }
         }
     }
 }
@@ -161,6 +178,10 @@ impl Stream {
             cursors: Vec::new(),
             bytes: 0,
         }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.record.ended_at.is_some()
     }
 
     /// What the search finds in it: its title, or one of its texts, the newest first.
@@ -287,5 +308,46 @@ impl Journal for MemoryJournal {
             expired += 1;
         }
         Ok(expired)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::{EntityState, SessionId, Usage};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_ended_first_is_forgotten_when_there_is_too_much() {
+        let journal = MemoryJournal::with_capacity(1_000);
+        let mut sessions = Vec::new();
+        for index in 0..100 {
+            let entity = Entity::from(SessionId::generate());
+            sessions.push(entity);
+            let json: std::sync::Arc<str> = "x".repeat(100).into();
+            let record = Record {
+                parent: None,
+                title: String::new(),
+                folder: String::new(),
+                model: None,
+                state: EntityState::Closed,
+                started_at: 1,
+                // The first one goes on.
+                ended_at: (index > 0).then_some(2),
+                usage: Usage::default(),
+                detail: String::new(),
+            };
+            let facts = vec![Fact { at: 1, json, is_searchable: false }];
+            let append = Append { facts, record: Some(record), ..Append::new(entity, 0, 0) };
+            journal.submit(append.into()).durable().await.expect("kept");
+        }
+        let mut kept = 0;
+        for entity in &sessions {
+            kept += usize::from(journal.record(*entity).await.expect("read").is_some());
+        }
+        assert_eq!(kept, 1 + KEPT_ANYWAY);
+        assert!(journal.record(sessions[0]).await.expect("read").is_some(), "it has not ended");
+        assert!(journal.record(sessions[99]).await.expect("read").is_some(), "the last one");
+        assert!(journal.record(sessions[1]).await.expect("read").is_none(), "the first to end");
     }
 }
