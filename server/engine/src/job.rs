@@ -1,8 +1,8 @@
-//! Jobs: trees of tasks that run as one.
+//! Jobs: trees of tasks that run as a unit.
 //!
-//! [`JobManager`] is what the HTTP layer calls. Each run of a job has one future. What has to run
-//! when is decided without any running: [`plan`] is told which work has stopped and says which
-//! ones start. [`places`] keeps those waiting that are too many at once.
+//! [`JobManager`] is what the HTTP layer calls. Each run of a job has one future. What runs when is
+//! decided by [`plan`], a pure state machine: it takes which work has stopped, and returns which
+//! ones start. [`places`] limits how many run at once.
 //!
 //! ```text
 //!   ┌─► Plan ─ works that start ─► PlaceQueue ─ the first in line ─► tasks ─┐
@@ -13,9 +13,8 @@
 //!           └─► LiveLog (poll), and its fold (status, running list)
 //! ```
 //!
-//! - A task that *fails* is a result like any other. One that *crashes* fails the job at once.
-//! - *Stop* ends the running tasks and starts no other; the job is canceled once nothing of it
-//!   runs.
+//! - A task that *fails* is a result for the plan. One that *crashes* fails the job at once.
+//! - *Stop* ends the running tasks and starts no others; the job is canceled once none is running.
 
 mod manager;
 pub mod places;
@@ -39,25 +38,25 @@ pub enum JobError {
     /// No job of that name, or no run of that id.
     #[error("no such job")]
     JobNotFound,
-    /// Its agents could not work there.
+    /// The folder is not one that agents can work in.
     #[error(transparent)]
     WorkingDirectory(#[from] StartError),
-    /// It makes no sense without any input.
+    /// The entry requires input for this job, and it was blank.
     #[error("the job needs input")]
     UserInputRequired,
-    /// As many jobs run as may.
+    /// The limit of running jobs is reached.
     #[error("too many jobs are running")]
     TooManyJobs,
-    /// It must have ended for this.
+    /// Only a job that has ended can be deleted.
     #[error("the job is still running")]
     StillRunning,
-    /// It could not be kept, or what was kept could not be read.
+    /// The job could not be stored or read.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl JobError {
-    /// The name on the wire.
+    /// The error's name on the wire.
     pub fn name(&self) -> ErrorName {
         match self {
             Self::JobNotFound => ErrorName::JobNotFound,

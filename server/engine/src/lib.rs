@@ -3,7 +3,7 @@
 //! - [`session`]: a conversation with an agent.
 //! - [`entry`]: the tasks and jobs that the portal offers.
 //! - [`task`]: a prompt with conditions, in sessions of its own or a borrowed one.
-//! - [`job`]: trees of tasks that run as one.
+//! - [`job`]: trees of tasks that run as a unit.
 //! - [`bridge`]: prompts and agent runs in workspace folders, for plain HTTP clients.
 
 pub mod bridge;

@@ -1,7 +1,7 @@
-//! After a restart: what ran when the server stopped is brought to an end that everybody can read.
+//! After a restart: ends what was running when the server stopped, in a way that every reader sees.
 //!
-//! A session's turn that was cut off is closed, and the session stays open. A task or a job that
-//! ran has failed. Everything is added to what is kept before the server takes its first call.
+//! A turn that was cut off is closed; its session stays open. A task or job that was running has
+//! failed. All of this is stored before the server takes its first request.
 
 mod session;
 
@@ -12,14 +12,14 @@ use store::journal::{Entity, Journal, StoreError};
 use store::live::LiveShared;
 use wire::{EntityKind, EntityState, JobResponse, SessionResponse, TaskResponse};
 
-/// Why something ended that nobody ended.
+/// The reason given for whatever was cut off.
 pub(crate) const INTERRUPTED: &str = "interrupted: the server stopped";
 
-/// Ends what was cut off. Says how many sessions, tasks and jobs that were.
+/// Ends what was cut off, and returns how many sessions, tasks and jobs that were.
 pub async fn recover(live: &LiveShared) -> Result<usize, StoreError> {
     let journal = &**live.journal();
     let mut count = 0;
-    // From the inside out: who reads that a job has ended finds its tasks ended.
+    // From the inside out: once a reader sees that a job has ended, its tasks have ended too.
     for (entity, record) in journal.open(EntityKind::Session).await? {
         if matches!(record.state, EntityState::Running | EntityState::Waiting) {
             session::close_turn(live, entity, record.parent.is_some()).await?;
@@ -42,7 +42,7 @@ pub async fn recover(live: &LiveShared) -> Result<usize, StoreError> {
     Ok(count)
 }
 
-/// The works that ran have stopped, and the job has failed.
+/// The facts that end a job: its running works have stopped, and it has failed.
 async fn end_of_job(journal: &dyn Journal, entity: Entity) -> Result<Vec<JobResponse>, StoreError> {
     let fold = refold::<JobResponse, JobFold>(journal, entity).await?.unwrap_or_default();
     let running = fold.works().iter().filter(|(_, work)| work.task_id.is_some());
@@ -65,14 +65,14 @@ where
     Ok(())
 }
 
-/// The stored responses of a session, with their numbers.
+/// The facts of a session, parsed, with their numbers.
 pub(crate) async fn responses(
     journal: &dyn Journal,
     entity: Entity,
 ) -> Result<Vec<(u64, SessionResponse)>, StoreError> {
     let page = journal.read(entity, 0, usize::MAX, usize::MAX).await?.unwrap_or_default();
     let known = page.facts.into_iter().filter_map(|(seq, fact)| {
-        // Written by us. What a newer version added is left out.
+        // We wrote it, so it parses unless a newer version added its kind.
         Some((seq, serde_json::from_str(&fact.json).ok()?))
     });
     Ok(known.collect())

@@ -1,5 +1,5 @@
-//! What sessions, tasks and jobs have in common while they run: each can be told to stop, says when
-//! nothing of it runs any more, and is concluded even if a panic passes through its future.
+//! What running sessions, tasks and jobs have in common: each can be asked to stop, signals when
+//! nothing of it runs any more, and is concluded even if its future panics.
 //!
 //! ```text
 //!   manager ── Handle::begin_stop ──▶ the future
@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 
 use tokio_util::sync::CancellationToken;
 
-/// Handle to something that runs. Clones are about the same.
+/// Handle to a running session, task or job. Clones share its state.
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
     stop: CancellationToken,
@@ -19,34 +19,34 @@ pub(crate) struct Handle {
 }
 
 impl Handle {
-    /// Something that is about to run. It stops when `stop` is cancelled.
+    /// Handle to something that is about to run, and that stops when `stop` is cancelled.
     pub(crate) fn new(stop: CancellationToken) -> Self {
         Self { stop, ended: CancellationToken::new() }
     }
 
-    /// Cancelled when it should stop.
+    /// Cancelled to make it stop.
     pub(crate) fn stopping(&self) -> &CancellationToken {
         &self.stop
     }
 
-    /// Tells it to stop, and returns at once.
+    /// Asks it to stop, and returns at once.
     pub(crate) fn begin_stop(&self) {
         self.stop.cancel();
     }
 
-    /// Returns when nothing of it runs and its end was told. Cancel safe.
+    /// Returns when nothing of it runs any more and its end has been reported. Cancel safe.
     pub(crate) async fn ended(&self) {
         self.ended.cancelled().await;
     }
 
-    /// Concludes `work` and reports the end when dropped. Its future must own it, declared before
-    /// everything that has to be gone by then.
+    /// A guard that concludes `work` and signals the end when it is dropped. The future must own
+    /// it, declared before everything that has to be dropped by then.
     pub(crate) fn ending<W: Conclude>(&self, work: W) -> Ending<W> {
         Ending { work: Some(work), is_concluded: false, ended: self.ended.clone() }
     }
 }
 
-/// Tells all of them to stop, then waits until all have ended.
+/// Asks all of them to stop, then waits until all have ended.
 pub(crate) async fn stop_all(handles: Vec<Handle>) {
     for handle in &handles {
         handle.begin_stop();
@@ -56,22 +56,22 @@ pub(crate) async fn stop_all(handles: Vec<Handle>) {
     }
 }
 
-/// What has to be done when something ends.
+/// What has to happen when a session, task, job or run ends.
 pub(crate) trait Conclude {
-    /// Called once.
+    /// Reports the end. Called exactly once, on a panic too.
     fn conclude(&mut self);
 }
 
 /// Concludes its work when dropped, so that it is done even after a panic.
 pub(crate) struct Ending<W: Conclude> {
-    /// Taken only on drop.
+    /// `Some` until it is dropped.
     work: Option<W>,
     is_concluded: bool,
     ended: CancellationToken,
 }
 
 impl<W: Conclude> Ending<W> {
-    /// Concludes the work now; what it holds is freed on drop.
+    /// Concludes the work now; its resources are freed on drop.
     pub(crate) fn conclude(&mut self) {
         if !std::mem::replace(&mut self.is_concluded, true) {
             (**self).conclude();
@@ -96,7 +96,7 @@ impl<W: Conclude> DerefMut for Ending<W> {
 impl<W: Conclude> Drop for Ending<W> {
     fn drop(&mut self) {
         self.conclude();
-        // Before those who wait for the end take what it held.
+        // Freed first, so that whoever waits for the end can have its resources.
         self.work = None;
         self.ended.cancel();
     }
@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// Notes what happens to it.
+    /// Records what happens to it.
     struct Noted(Arc<Mutex<Vec<&'static str>>>);
 
     impl Conclude for Noted {
@@ -148,7 +148,7 @@ mod tests {
     #[tokio::test]
     async fn all_are_told_to_stop_before_any_is_waited_for() {
         let handles: Vec<_> = (0..3).map(|_| Handle::new(CancellationToken::new())).collect();
-        // The first ends only when the last was told.
+        // The first ends only after the last was asked to stop.
         let (first, last) = (handles[0].clone(), handles[2].clone());
         let notes = Arc::new(Mutex::new(Vec::new()));
         let endings: Vec<_> = handles.iter().map(|one| one.ending(Noted(notes.clone()))).collect();

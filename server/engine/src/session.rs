@@ -1,7 +1,7 @@
 //! Sessions: conversations with agents, one prompt after the other.
 //!
 //! [`SessionManager`] starts and finds sessions for the HTTP layer and the task engine, which then
-//! call the [`Session`]. [`SessionPolicy`] says what sessions may do. Each session has one future,
+//! call the [`Session`]. [`SessionPolicy`] holds what sessions may do. Each session has one future,
 //! its *conversation*, which takes prompts from a queue and runs one turn at a time; what the agent
 //! reports meanwhile goes through the session's *stream*, which puts it in order, to the live log.
 //!
@@ -52,42 +52,42 @@ pub use manager::{SessionManager, SessionSettings};
 pub use queue::PendingTurn;
 pub use rights::{SessionPolicy, SessionRights};
 
-/// How a session is started besides its model and its folder.
+/// How a session is started, apart from its model and folder.
 #[derive(Clone, Debug)]
 pub(crate) struct StartOptions {
-    /// How its tools that ask are dealt with.
+    /// How its tools' permission requests are answered.
     pub(crate) permissions: SessionPermissions,
-    /// The task that opens it; none if a person does.
+    /// The task that opens it; `None` if a user does.
     pub(crate) task: Option<TaskId>,
-    /// The work that the task runs for, if it belongs to a job.
+    /// The work that the task runs for, if it is part of a job.
     pub(crate) work: Option<WorkOfJob>,
 }
 
 /// Why a session was not started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StartError {
-    /// No provider has that model now.
+    /// No provider offers this model at the moment.
     #[error("unknown model: `{0}`")]
     ModelIdNotFound(String),
-    /// Relative to what?
+    /// A relative path: clients can't know what it would be relative to.
     #[error("not an absolute path: `{0}`")]
     WorkingDirectoryNotAbsolutePath(String),
-    /// Nothing there, or not a folder.
+    /// The path doesn't exist or isn't a folder.
     #[error("no such folder: `{0}`")]
     WorkingDirectoryNotExists(String),
-    /// As many sessions are open as may be.
+    /// The limit of open sessions is reached.
     #[error("too many sessions are open")]
     TooManySessions,
-    /// The provider failed.
+    /// The provider could not start the agent; holds its error.
     #[error("the agent did not start: {0}")]
     ModelNotAvailable(String),
-    /// It could not be kept.
+    /// The new session could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl StartError {
-    /// The name on the wire.
+    /// The error's name on the wire.
     pub fn name(&self) -> ErrorName {
         match self {
             Self::ModelIdNotFound(_) => ErrorName::ModelIdNotFound,
@@ -100,25 +100,25 @@ impl StartError {
     }
 }
 
-/// Why a running session was not reached.
+/// Why a request to a session was not carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SessionError {
-    /// Never there, stopped, or crashed.
+    /// It never existed, was stopped or has crashed.
     #[error("no such session")]
     SessionNotFound,
-    /// As many prompts wait in it as may.
+    /// Its queue of prompts is full.
     #[error("too many prompts are waiting")]
     TooManyQueries,
-    /// Nobody asks that, or it was answered before.
+    /// There is no such permission request, or it has been answered.
     #[error("not waiting for a decision")]
     PermissionNotPending,
-    /// It is kept, but its agent can't be started now.
+    /// The session is stored, but its agent can't be started at the moment.
     #[error("the session's agent can't be started")]
     ModelNotAvailable,
-    /// It must have ended for this.
+    /// Only a session that has ended can be deleted.
     #[error("the session is still open")]
     StillRunning,
-    /// What was asked could not be kept, so it is not done.
+    /// The store can't take the change, so the request is refused.
     #[error("nothing can be kept at the moment")]
     StoreUnavailable,
 }
@@ -130,7 +130,7 @@ impl From<StoreError> for SessionError {
 }
 
 impl SessionError {
-    /// The name on the wire.
+    /// The error's name on the wire.
     pub fn name(self) -> ErrorName {
         match self {
             Self::SessionNotFound => ErrorName::SessionNotFound,
@@ -143,43 +143,43 @@ impl SessionError {
     }
 }
 
-/// How a prompt's turn ended, and what was done in it.
+/// How a turn ended, and which tools it called.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TurnOutcome {
     /// The tools that the model called in this turn and in no other, in order.
     pub tools: Vec<CalledTool>,
-    /// What it took, as far as the provider tells.
+    /// What the turn used, as far as the provider reports it.
     pub usage: Usage,
-    /// How it ended.
+    /// Why the turn is over.
     pub ended: TurnEnd,
 }
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TurnEnd {
-    /// The prompt was dealt with.
+    /// The prompt was answered.
     Idle,
-    /// It was cut short, or never begun, because somebody said so or stopped the session.
+    /// It was cut short or never began, because it was aborted or the session stopped.
     Aborted,
-    /// It failed, and the session goes on.
+    /// It failed; the session stays open.
     Failed(String),
-    /// The session died.
+    /// The agent crashed, which ended the session; holds the error.
     Crashed(String),
 }
 
-/// A call of a tool.
+/// One tool call of a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CalledTool {
-    /// The tool's name.
+    /// Name of the tool, as the model called it.
     pub name: String,
-    /// What it was called with.
+    /// The arguments that the model passed.
     pub arguments: Value,
-    /// Whether it ran to its end without an error.
+    /// Whether it completed without an error.
     pub succeeded: bool,
 }
 
 impl CalledTool {
-    /// The parameter `argument`, which is all that the job tools have.
+    /// The parameter `argument`, the only one that job tools have.
     pub fn argument(&self) -> Option<&str> {
         self.arguments.get("argument")?.as_str()
     }
@@ -194,7 +194,7 @@ pub struct SessionSummary {
     pub model: String,
     /// Where the agent works.
     pub working_directory: PathBuf,
-    /// How it deals with tools that ask.
+    /// How its tools' permission requests are answered.
     pub permissions: PermissionMode,
     /// Whether a turn is running.
     pub busy: bool,

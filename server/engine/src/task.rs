@@ -1,7 +1,8 @@
-//! Tasks: a prompt, whether it can be begun, whether it was done, and what to do if not.
+//! Tasks: a prompt, the condition to start it, the criteria for its success, and what to do if it
+//! fails.
 //!
 //! [`TaskManager`] is what the HTTP layer and the job engine call. Each run of a task has one
-//! future, which takes the run's control flow through its sessions:
+//! future, which runs the control flow on its sessions:
 //!
 //! ```text
 //!   start ──▶ Flow (pure control flow) ──▶ Port ──▶ SessionManager
@@ -12,9 +13,9 @@
 //!   stop ── token ──────────────────────────▲
 //! ```
 //!
-//! - *Borrowing*: somebody's session does everything and stays open. A crash fails the task.
-//! - *Managed*: the task opens its own sessions and leaves none behind. What crashes is replaced
-//!   while the budget lasts.
+//! - *Borrowing*: a user's session does everything and stays open. A crash fails the task.
+//! - *Managed*: the task opens its own sessions and leaves none behind. A crashed session is
+//!   replaced while the budget lasts.
 
 mod flow;
 mod judgement;
@@ -32,19 +33,19 @@ pub use manager::{ManagedTask, RunningTask, TaskManager};
 /// Why a task was not started or stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TaskError {
-    /// The session to borrow is not there.
+    /// The session to borrow isn't open.
     #[error("no such session")]
     SessionNotFound,
     /// No task of that name, or no run of that id.
     #[error("no such task")]
     TaskNotFound,
-    /// It runs in somebody's session, and ends with its turns.
+    /// It runs in a user's session, and ends with its turns.
     #[error("a task in a borrowed session cannot be stopped")]
     TaskCannotClose,
 }
 
 impl TaskError {
-    /// The name on the wire.
+    /// The error's name on the wire.
     pub fn name(self) -> ErrorName {
         match self {
             Self::SessionNotFound => ErrorName::SessionNotFound,

@@ -60,7 +60,7 @@ impl Project {
             user_folder: Some(user_folder.path().to_owned()),
             allowed: vec![folder.path().to_owned()],
             sdk_path: Some(sdk()),
-            // Node takes its time on a busy machine.
+            // Node is slow to start on a busy machine.
             join_time_out: PATIENCE,
             ..ExtensionSettings::default()
         };
@@ -107,7 +107,7 @@ impl Project {
         *asked - 1
     }
 
-    /// Sends a prompt and returns what happened until it was dealt with.
+    /// Sends a prompt and returns what happened until its turn was over.
     async fn ask(&self, id: SessionId, prompt: &str) -> Vec<SessionResponse> {
         let number = self.query(id, prompt).await;
         self.read_turn(id, number).await
@@ -162,7 +162,7 @@ impl Project {
 
     /// The extensions, once all have joined or failed.
     async fn settled(&self, id: SessionId) -> Vec<ExtensionInfo> {
-        // Prompts wait for that.
+        // Prompts wait until all extensions have started.
         self.ask(id, "do nothing").await;
         self.list(id).await.extensions
     }
@@ -197,7 +197,7 @@ fn write(folder: &Path, name: &str, text: &str) {
     std::fs::write(folder.join("extension.mjs"), text).expect("an extension");
 }
 
-/// An extension with one tool that says something.
+/// An extension with one tool that returns a text.
 fn one_tool(tool: &str, text: &str) -> String {
     format!(
         "import {{ joinSession }} from '@github/copilot-sdk/extension';\n\

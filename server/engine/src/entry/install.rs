@@ -17,38 +17,38 @@ const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// Why an entry was not installed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// It may not be read from there, or can't be.
+    /// The file is not allowed or can't be read.
     #[error("{}: {problem}", file.display())]
     File {
-        /// The file that was to be read.
+        /// The file that should have been read.
         file: PathBuf,
         /// What is wrong with it.
         problem: String,
     },
-    /// It breaks rules. One line for each.
+    /// The entry breaks rules; displays one line per problem.
     #[error(transparent)]
     Invalid(#[from] Problems),
-    /// It would change what runs.
+    /// An entry is not replaced while sessions are open.
     #[error("a session is running: stop all sessions first")]
     SessionRunning,
-    /// It names models that there are not. Lists those there are.
+    /// It names unknown models; the message lists the known ones.
     #[error("{0}")]
     UnknownModel(String),
 }
 
-/// Keeps the entry that is installed, if any. Runs keep the one that they were started with.
+/// Holds the installed entry, if any. Runs keep the entry that they were started with.
 #[derive(Debug, Default)]
 pub struct EntryStore {
     current: RwLock<Option<Arc<Entry>>>,
 }
 
 impl EntryStore {
-    /// Nothing installed.
+    /// Creates a store without an installed entry.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
 
-    /// The installed entry.
+    /// The installed entry; `None` until there is one.
     pub fn current(&self) -> Option<Arc<Entry>> {
         self.current.read().clone()
     }
@@ -69,7 +69,7 @@ impl EntryStore {
         self.install(entry, sessions).await
     }
 
-    /// Installs the entry of a file that must lie in a folder, whatever links and dots say.
+    /// Installs the entry of a file, which must be inside a folder after resolving links and `..`.
     pub async fn install_file_within(
         &self,
         folder: &Path,
@@ -92,14 +92,14 @@ impl EntryStore {
         self.install_file(&real, sessions).await
     }
 
-    /// Installs the entry that needs nothing but the simulated models.
+    /// Installs the sample entry, which needs only the simulated models.
     pub async fn install_sample(&self, sessions: &SessionManager) -> Result<(), InstallError> {
         let entry = Entry::parse(super::SAMPLE);
         let entry = entry.map_err(InstallError::Invalid)?;
         self.install(entry, sessions).await
     }
 
-    /// Installs an entry, if no session runs and all its models are there.
+    /// Installs an entry, if no session is open and all its models are known.
     pub async fn install(
         &self,
         entry: Entry,

@@ -23,20 +23,20 @@ use crate::running::{Handle, stop_all};
 use crate::session::check_folder;
 use crate::task::TaskManager;
 
-/// The limits of jobs.
+/// Defaults and limits of jobs.
 #[derive(Clone, Debug)]
 pub struct JobSettings {
-    /// Tasks of all jobs that run at a time.
+    /// How many tasks may run at a time, over all jobs.
     pub max_tasks: NonZeroU16,
-    /// Tasks of one job that run at a time.
+    /// How many tasks of one job may run at a time.
     pub max_tasks_per_job: NonZeroU16,
-    /// How the tools of jobs that ask are dealt with, unless the job says otherwise.
+    /// How permission requests of a job's tools are answered, unless its definition has a mode.
     pub permissions: PermissionMode,
-    /// Jobs that run at a time.
+    /// How many jobs may run at a time.
     pub max_jobs: usize,
     /// How long a job is listed after its end.
     pub keep_finished: Duration,
-    /// How many are listed after their end. The oldest go first.
+    /// How many ended jobs are listed. The oldest are dropped first.
     pub max_finished: usize,
 }
 
@@ -58,30 +58,30 @@ pub struct JobManager {
     tasks: Arc<TaskManager>,
     places: Places,
     settings: JobSettings,
-    /// Of jobs that do not say themselves how they deal with questions.
+    /// Permission mode of jobs whose definition has none.
     default_mode: DefaultMode,
     lifecycle: Lifecycle,
     live: Arc<LiveRegistry<JobId, JobResponse>>,
     jobs: Mutex<Jobs>,
 }
 
-/// What is remembered, whether or not the log still is.
+/// The listed jobs, whose logs may already be gone.
 #[derive(Default)]
 struct Jobs {
     records: HashMap<JobId, Listed>,
-    /// The ended ones among them and when they ended, the oldest first.
+    /// Those that have ended, with the time of their end, oldest first.
     finished: VecDeque<(Instant, JobId)>,
     started: u64,
 }
 
 struct Listed {
-    /// Counts the jobs in the order of their start.
+    /// Number of the job in order of start.
     number: u64,
     record: Arc<Record>,
 }
 
 impl JobManager {
-    /// No job yet.
+    /// Creates a manager without jobs.
     pub fn new(
         tasks: Arc<TaskManager>,
         settings: JobSettings,
@@ -99,9 +99,9 @@ impl JobManager {
         })
     }
 
-    /// Starts a job of an entry in a folder.
+    /// Starts a job of an entry, to work in a folder.
     ///
-    /// Cancel safe: dropped before it returns, there may be a job whose id nobody knows.
+    /// Cancel safe, but dropping it may leave a job whose id nobody knows.
     pub async fn start(
         self: &Arc<Self>,
         entry: Arc<Entry>,
@@ -112,13 +112,13 @@ impl JobManager {
         self.live.check_store()?;
         let job = entry.jobs.get(job_name).ok_or(JobError::JobNotFound)?;
         let working_directory = working_directory.trim();
-        // A session may leave it to the server where to work. A job must be told.
+        // Unlike a session, a job has no default folder.
         check_folder(working_directory).await?;
         if job.require_user_input && user_input.trim().is_empty() {
             return Err(JobError::UserInputRequired);
         }
 
-        // No await until it runs: either all of it happens or nothing.
+        // No await until it runs, so that a cancelled call starts a job completely or not at all.
         let id = JobId::generate();
         let handle = Handle::new(self.lifecycle.token());
         let log = self.live.prepare(id);
@@ -153,30 +153,30 @@ impl JobManager {
         self.lifecycle.spawn(run.run(end));
         tracing::info!(job = %id, name = job_name, "job started");
         if let Err(error) = self.live.durable(id).await {
-            // Nobody learns its id.
+            // It is stopped, since its id is never returned.
             handle.begin_stop();
             return Err(error.into());
         }
         Ok(id)
     }
 
-    /// Deals with the tools of jobs more strictly, those that run included.
+    /// Restricts the default permission mode, for running jobs as well.
     pub fn narrow(&self, permissions: PermissionMode) {
         self.default_mode.narrow(permissions);
     }
 
-    /// Ends a job and waits until nothing of it runs. One that has ended already stays as it is.
+    /// Ends a job and waits until none of its tasks is running. Does nothing to one that has ended.
     /// Cancel safe: the job ends even if nobody waits.
     pub async fn stop(&self, id: JobId) -> Result<(), JobError> {
         let record = self.find(id)?;
         record.handle.begin_stop();
         record.handle.ended().await;
-        // It has ended, whether or not that can be kept.
+        // It has ended even if that can't be stored.
         let _ = self.live.durable(id).await;
         Ok(())
     }
 
-    /// Ends all jobs.
+    /// Ends all jobs and waits until none is running.
     pub async fn stop_all(&self) {
         let handles = {
             let jobs = self.jobs.lock();
@@ -185,7 +185,7 @@ impl JobManager {
         stop_all(handles).await;
     }
 
-    /// The jobs that run and those that ended not long ago, in the order of their start.
+    /// The running jobs and those that ended recently, in order of start.
     pub fn running(&self) -> RunningJobs {
         let mut jobs: Vec<(u64, JobInfo)> = {
             let mut jobs = self.jobs.lock();
@@ -197,7 +197,7 @@ impl JobManager {
         RunningJobs { jobs: jobs.into_iter().map(|(_, info)| info).collect() }
     }
 
-    /// How a job stands, and its works, as long as it is kept.
+    /// The status of a job and its works, from the store if it is no longer listed.
     pub async fn status(&self, id: JobId) -> Result<JobStatusReply, JobError> {
         if let Some(status) = self.find(id).ok().and_then(|record| record.status()) {
             return Ok(status);
@@ -207,7 +207,7 @@ impl JobManager {
         fold.map(|fold| status_reply(id, &fold)).ok_or(JobError::JobNotFound)
     }
 
-    /// Forgets a job that has ended, with its tasks and their sessions.
+    /// Deletes a job that has ended, with its tasks and their sessions.
     pub async fn delete(&self, id: JobId) -> Result<(), JobError> {
         let journal = self.live.shared().journal();
         let record = journal.record(id.into()).await?;
@@ -225,7 +225,7 @@ impl JobManager {
         self.live.poll(id, reader).await
     }
 
-    /// The logs of running jobs and of those that ended not long ago.
+    /// The logs of running jobs and of those that ended recently.
     pub fn live(&self) -> &LiveRegistry<JobId, JobResponse> {
         &self.live
     }
@@ -248,7 +248,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// Forgets one that has ended.
+    /// Drops a job that has ended from the list.
     fn remove(&mut self, id: JobId) {
         self.records.remove(&id);
         self.finished.retain(|(_, finished)| *finished != id);
@@ -259,7 +259,7 @@ impl Jobs {
         self.forget(settings);
     }
 
-    /// Forgets what ended long ago. Called wherever somebody looks, so no clock has to run for it.
+    /// Drops jobs that ended too long ago. Called on every access, so it needs no timer.
     fn forget(&mut self, settings: &JobSettings) {
         let now = Instant::now();
         while let Some((ended, id)) = self.finished.front() {

@@ -6,8 +6,8 @@
 //!   job C           1 ─► 0 ─┘
 //! ```
 //!
-//! Of each job, only the first in line asks the server for a place. So the jobs take turns, and one
-//! with hundreds of works delays another by one task, not by hundreds.
+//! Of each job, only the first in line asks the server for a place. So jobs are served in rotation,
+//! and one with hundreds of works delays another by one task, not by hundreds.
 
 #[cfg(test)]
 mod tests;
@@ -30,7 +30,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// `in_all` places, of which one job has `per_job` at most.
+    /// `in_all` places, of which one job gets at most `per_job`.
     pub fn new(in_all: NonZeroU16, per_job: NonZeroU16) -> Self {
         Self { server: semaphore(in_all), per_job }
     }
@@ -49,14 +49,14 @@ fn semaphore(places: NonZeroU16) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(places.get().into()))
 }
 
-/// A place that a task has. Dropping it gives it back.
+/// The place of a running task. Dropping it frees the place.
 #[derive(Debug)]
 pub struct Place {
     _job: OwnedSemaphorePermit,
     _server: OwnedSemaphorePermit,
 }
 
-/// What waits in one job. Dropping the queue takes it out of the line.
+/// The works of one job that wait for a place. Dropping the queue leaves the server's line.
 pub struct PlaceQueue<T> {
     waiting: VecDeque<T>,
     job: PollSemaphore,
@@ -64,12 +64,12 @@ pub struct PlaceQueue<T> {
 }
 
 impl<T> PlaceQueue<T> {
-    /// Puts something at the end.
+    /// Adds something at the end.
     pub fn push(&mut self, item: T) {
         self.waiting.push_back(item);
     }
 
-    /// How many wait.
+    /// How many items wait for a place.
     pub fn len(&self) -> usize {
         self.waiting.len()
     }
@@ -79,20 +79,20 @@ impl<T> PlaceQueue<T> {
         self.waiting.is_empty()
     }
 
-    /// Waits for a place and gives it to the first that was pushed; for ever if nothing waits.
+    /// Waits for a place and returns it with the first item; waits forever if the queue is empty.
     ///
-    /// Cancel safe, and a cancelled call keeps the job's position in the server's line. So whoever
-    /// began to wait has to call again soon, or drop the queue: the place may have come meanwhile.
+    /// Cancel safe, and a cancelled call keeps the job's position in the server's line. So after
+    /// cancelling, call again soon or drop the queue: it may already hold a place.
     pub async fn next(&mut self) -> (T, Place) {
         poll_fn(|context| self.poll_next(context)).await
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<(T, Place)> {
         if self.waiting.is_empty() {
-            // Nothing can be pushed before this call is dropped, so nobody has to be woken.
+            // Nothing can be pushed before this call is dropped, so no waker is needed.
             return Poll::Pending;
         }
-        // Given back if the server has none: nobody else asks for it meanwhile.
+        // Released again if the server has no place; nobody else competes for it.
         let job = ready!(poll_permit(&mut self.job, context));
         let server = ready!(poll_permit(&mut self.server, context));
         let item = self.waiting.pop_front().expect("it was not empty above");

@@ -6,11 +6,11 @@
 //!   WorkStopped ─► Plan ─► Next: these works start, or the job is decided
 //! ```
 //!
-//! The tree is laid out once as a program of jumps, so a stop costs what it starts plus the `Par`s
-//! that it completes, however large the tree is; and a loop jumps back instead of growing anything.
+//! The tree is laid out once as a program of jumps. So the cost of a stop grows with the works it
+//! starts and the `Par`s it completes, not with the tree; and a loop jumps back instead of growing
+//! anything.
 //!
-//! Results are all that ever comes in: a plan is the same whether it lived through them or was
-//! rebuilt from them by [`Plan::replay`].
+//! Results are the only input: [`Plan::replay`] rebuilds the same plan from the same results.
 
 mod layout;
 
@@ -23,19 +23,19 @@ use wire::entry::Work;
 
 use layout::{Layout, Target};
 
-/// Why a plan cannot be made, or cannot go on.
+/// Why a plan can't be made, or can't continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// A `Seq` or `Par` of nothing. A checked entry has none.
+    /// An empty `Seq` or `Par`. A checked entry has none.
     #[error("a sequence or parallel work without works")]
     NoWorks,
     /// Two works with the same id. A checked entry has none.
     #[error("two works have the same id: {0}")]
     RepeatedWork(u32),
-    /// A stop of a work that the job does not have.
+    /// The work that stopped is not in the job.
     #[error("the job has no such work: {0}")]
     UnknownWork(u32),
-    /// A stop of a work that was not running.
+    /// The work that stopped was not running.
     #[error("the work is not running: {0}")]
     NotRunning(u32),
 }
@@ -45,27 +45,27 @@ pub enum PlanError {
 pub struct WorkStopped {
     /// Number of the work within its job.
     pub work_id: u32,
-    /// Whether its task was done.
+    /// Whether its task succeeded.
     pub succeeded: bool,
 }
 
-/// What follows from a stop.
+/// What happens after a work has stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// These works start now, in this order. None: others have to stop first.
+    /// These works start now, in this order. If there are none, others have to stop first.
     Start(Vec<u32>),
-    /// The job is over, and whether it has succeeded. Nothing is running.
+    /// The job is over; true if it succeeded. Nothing is running.
     Decided(bool),
 }
 
-/// The control flow of one run of a job.
+/// The state machine of one run of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     layout: Layout,
     progress: Progress,
 }
 
-/// All of a plan that changes. Its size is bounded by the tree's.
+/// The mutable part of a plan. Its size is bounded by the tree's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Progress {
     running: BTreeSet<u32>,
@@ -74,16 +74,16 @@ struct Progress {
     decided: Option<bool>,
 }
 
-/// How far a `Par` is. All zero while it does not run.
+/// The progress of a `Par`; the default while it isn't running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Join {
-    /// How many arms are not over.
+    /// How many arms are still running.
     open: usize,
     failed: bool,
 }
 
 impl Plan {
-    /// A job that has just begun: [`running`](Self::running) says which works start.
+    /// The plan of a job that has just begun: [`running`](Self::running) has the works that start.
     pub fn new(work: &Work) -> Result<Self, PlanError> {
         let layout = Layout::new(work)?;
         let joins = vec![Join::default(); layout.pars.len()];
@@ -92,7 +92,7 @@ impl Plan {
         Ok(Self { layout, progress })
     }
 
-    /// The job after `stops`, in the order in which they happened.
+    /// The plan after `stops`, in the order in which they happened.
     pub fn replay(
         work: &Work,
         stops: impl IntoIterator<Item = WorkStopped>,
@@ -104,7 +104,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Goes on after a work has stopped. A stop that cannot be changes nothing.
+    /// Continues after a work has stopped. An impossible stop changes nothing.
     pub fn apply(&mut self, stop: WorkStopped) -> Result<Next, PlanError> {
         let id = stop.work_id;
         let exits = self.layout.works.get(&id).ok_or(PlanError::UnknownWork(id))?;
@@ -116,8 +116,8 @@ impl Plan {
         Ok(self.progress.decided.map_or(Next::Start(started), Next::Decided))
     }
 
-    /// The works that were to start and have not stopped, by id: among works that start together,
-    /// that is the order in which they do.
+    /// The works that have started and not stopped, by id: works that start together start in this
+    /// order.
     pub fn running(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
         self.progress.running.iter().copied()
     }
@@ -129,13 +129,13 @@ impl Plan {
 }
 
 impl Progress {
-    /// Lets control go to `target` and on from there until something has to be waited for.
+    /// Follows control from `target` until it has to wait for a work to stop.
     fn follow(&mut self, layout: &Layout, mut target: Target, started: &mut Vec<u32>) {
         loop {
             target = match target {
                 Target::Work(id) => {
-                    // Control is in one place of a work at most: only the arms of a `Par` run side
-                    // by side, and a `Par` is left when all of them are over.
+                    // A work never runs twice at once: only the arms of a `Par` are concurrent, and
+                    // control leaves it when all of them are over.
                     let idle = self.running.insert(id);
                     debug_assert!(idle, "work {id} is started while it runs");
                     started.push(id);

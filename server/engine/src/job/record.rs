@@ -1,4 +1,4 @@
-//! What is told of a run of a job: the fold of its log.
+//! What clients see of a run of a job: the fold of its log.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -11,23 +11,23 @@ use wire::{JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, JobTask, Task
 
 use crate::running::Handle;
 
-/// A run of a job. Once it has ended, its size is bounded by the job's, however often its loops
-/// went round.
+/// A run of a job. Once it has ended, its size is bounded by the job's, however many iterations its
+/// loops had.
 pub(super) struct Record {
     pub(super) id: JobId,
     pub(super) handle: Handle,
     source: Mutex<Source>,
 }
 
-/// Where the fold is.
+/// Where the fold of the run is.
 enum Source {
     Log(Arc<LiveLog<JobResponse>>),
-    /// The log is not needed for it any more.
+    /// A copy, so that the log can be dropped.
     Ended(Box<JobFold>),
 }
 
 impl Record {
-    /// A run that is told by its log.
+    /// A run whose fold is in its log.
     pub(super) fn new(id: JobId, log: Arc<LiveLog<JobResponse>>, handle: Handle) -> Self {
         Self { id, handle, source: Mutex::new(Source::Log(log)) }
     }
@@ -39,7 +39,7 @@ impl Record {
         }
     }
 
-    /// A line of the list.
+    /// The run as an item of the job list.
     pub(super) fn info(&self) -> Option<JobInfo> {
         self.read(|fold| {
             Some(JobInfo {
@@ -51,12 +51,12 @@ impl Record {
         })
     }
 
-    /// All that is known.
+    /// The run's status with all its works.
     pub(super) fn status(&self) -> Option<JobStatusReply> {
         self.read(|fold| Some(status_reply(self.id, fold)))
     }
 
-    /// The works that run, by their numbers.
+    /// The ids of the running works.
     fn running_works(&self) -> Vec<u32> {
         self.read(|fold| {
             let works = fold.works().iter();
@@ -64,14 +64,14 @@ impl Record {
         })
     }
 
-    /// Lets go of the log.
+    /// Copies the fold and drops the log.
     fn freeze(&self) {
         let fold = Box::new(self.read(JobFold::clone));
         *self.source.lock() = Source::Ended(fold);
     }
 }
 
-/// How a job stands, and its works.
+/// The status of a job and its works.
 pub(super) fn status_reply(job_id: JobId, fold: &JobFold) -> JobStatusReply {
     let tasks = fold.works().iter().map(|(work_id, work)| JobTask {
         work_id_in_job: *work_id,
@@ -93,8 +93,8 @@ pub(super) fn status_reply(job_id: JobId, fold: &JobFold) -> JobStatusReply {
     }
 }
 
-/// Tells what happens in a job. Whoever reads it in the log and then asks for the status finds it
-/// there.
+/// Reports what happens in a job. A client that has read something in the log finds it in the
+/// status as well.
 pub(super) struct Report {
     pub(super) record: Arc<Record>,
     pub(super) log: Arc<LiveLog<JobResponse>>,
@@ -116,9 +116,9 @@ impl Report {
         self.log.push(&JobResponse::Error { message });
     }
 
-    /// Nothing can be told any more after this.
+    /// Reports the end and closes the log.
     pub(super) fn end(&self, status: JobStatus) {
-        // Left over only if a panic passed through.
+        // There are some only after a panic.
         for work_id in self.record.running_works() {
             self.work_stopped(work_id, false, Usage::default());
         }

@@ -1,4 +1,4 @@
-//! The future that runs a job: it takes the plan through its tasks to the end.
+//! The future that runs a job: it runs the tasks that the plan starts, until the plan is decided.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use super::record::Report;
 use crate::running::{Conclude, Ending};
 use crate::task::{ManagedTask, RunningTask, TaskEnd, TaskManager};
 
-/// A run that is about to begin.
+/// What a run needs to know before it begins.
 pub(super) struct JobRun {
     pub(super) entry: Arc<Entry>,
     pub(super) name: String,
@@ -30,7 +30,7 @@ pub(super) struct JobRun {
 }
 
 impl JobRun {
-    /// Whatever runs is dropped before the end is told.
+    /// Runs the job. All its tasks are dropped before its end is reported.
     pub(super) async fn run(self, mut end: Ending<EndOfJob>) {
         let mut errors = Vec::new();
         let work = &self.entry.jobs[&self.name].work;
@@ -60,21 +60,22 @@ impl JobRun {
     }
 }
 
-/// A job at work.
+/// The state of a running job.
 struct Execution<'a> {
     run: &'a JobRun,
     report: &'a Report,
     works: HashMap<u32, TaskRef<'a>>,
     queue: PlaceQueue<u32>,
     running: FuturesUnordered<Pin<Box<dyn Future<Output = StoppedTask> + Send>>>,
-    /// Cancelled when the running tasks should stop.
+    /// Cancelled to stop the running tasks.
     halt: CancellationToken,
-    /// What the job could not go on for.
+    /// Why the job could not continue.
     errors: &'a mut Vec<String>,
 }
 
 impl Execution<'_> {
-    /// Does what the plan says until it is over, one way or the other. Tasks may still run then.
+    /// Follows the plan until it is decided, or the job is stopped or crashes. Tasks may still be
+    /// running then.
     async fn go(&mut self, mut plan: Plan) -> JobStatus {
         self.enqueue(plan.running());
         let stop = self.report.record.handle.stopping().clone();
@@ -84,7 +85,7 @@ impl Execution<'_> {
                 () = stop.cancelled() => return JobStatus::Canceled,
                 Some(stopped) = self.running.next() => {
                     let stop = self.settle(stopped);
-                    // The server's end reaches tasks and jobs in any order.
+                    // At shutdown, a task may stop before its job is told to.
                     if !stop.succeeded && self.run.lifecycle.is_ending() {
                         return JobStatus::Canceled;
                     }
@@ -128,13 +129,13 @@ impl Execution<'_> {
             work: Some(WorkOfJob { job: self.report.record.id, work_id }),
             user_input: self.run.user_input.clone(),
         });
-        let task = OwnTask(task.map_err(|error| format!("{}: {error}", work.task_id))?);
+        let task = StopOnDrop(task.map_err(|error| format!("{}: {error}", work.task_id))?);
         self.report.work_started(work_id, task.0.id);
         self.running.push(Box::pin(task.follow(work_id, place, self.halt.clone())));
         Ok(())
     }
 
-    /// Tells of the end of a task, and gives its place back.
+    /// Reports the end of a task, and frees its place.
     fn settle(&mut self, stopped: StoppedTask) -> WorkStopped {
         let StoppedTask { work_id, end, usage, place } = stopped;
         let succeeded = end == TaskEnd::Succeeded;
@@ -147,7 +148,7 @@ impl Execution<'_> {
         WorkStopped { work_id, succeeded }
     }
 
-    /// Stops what runs, and waits until it has.
+    /// Stops the running tasks and waits for them.
     async fn halt(&mut self) {
         self.halt.cancel();
         while let Some(stopped) = self.running.next().await {
@@ -156,8 +157,8 @@ impl Execution<'_> {
     }
 }
 
-/// A task that ends with the job, even if a panic passes through.
-struct OwnTask(RunningTask);
+/// A task that is stopped with its job, even if that panics.
+struct StopOnDrop(RunningTask);
 
 struct StoppedTask {
     work_id: u32,
@@ -166,7 +167,7 @@ struct StoppedTask {
     place: Place,
 }
 
-impl OwnTask {
+impl StopOnDrop {
     async fn follow(mut self, work_id: u32, place: Place, halt: CancellationToken) -> StoppedTask {
         let end = match halt.run_until_cancelled(self.0.outcome()).await {
             Some(end) => end,
@@ -181,24 +182,24 @@ impl OwnTask {
     }
 }
 
-impl Drop for OwnTask {
+impl Drop for StopOnDrop {
     fn drop(&mut self) {
-        // Nothing to an ended one.
+        // Does nothing if it has ended.
         self.0.begin_stop();
     }
 }
 
-/// What has to be done when a job ends.
+/// What is needed to end a job, even after a panic.
 pub(super) struct EndOfJob {
     pub(super) report: Report,
     pub(super) status: JobStatus,
     pub(super) errors: Vec<String>,
-    /// Takes it off the list of running ones; `None` once it has.
+    /// Moves it to the ended jobs; `None` once that is done.
     pub(super) finish: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
 
 impl EndOfJob {
-    /// As it is if nothing else is said.
+    /// Assumes a panic: status and errors are replaced at a regular end.
     pub(super) fn new(report: Report, finish: impl FnOnce() + Send + Sync + 'static) -> Self {
         let errors = vec!["internal error".to_owned()];
         Self { report, status: JobStatus::Failed, errors, finish: Some(Box::new(finish)) }

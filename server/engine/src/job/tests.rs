@@ -1,4 +1,4 @@
-//! Jobs on simulated models: who asks when one of their tools does.
+//! Jobs on simulated models: who is asking when one of their tools needs permission.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ impl Harness {
         self.folder.path().to_str().expect("a plain path")
     }
 
-    /// Waits until so many questions wait.
+    /// Waits until that many permission requests are pending.
     async fn questions(&self, count: usize) -> Vec<PendingQuestion> {
         loop {
             let questions = self.sessions.questions();
@@ -135,7 +135,7 @@ async fn a_question_of_a_job_is_refused_when_jobs_may_not_do_anything_any_more()
     let job = started.await.expect("a job");
     harness.questions(1).await;
     harness.jobs.narrow(PermissionMode::Deny);
-    // The second work is refused without a question.
+    // The second work's tool is denied without a request.
     while harness.jobs.status(job).await.expect("a job").end_time.is_none() {
         tokio::task::yield_now().await;
     }

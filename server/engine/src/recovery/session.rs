@@ -1,4 +1,4 @@
-//! The end of a turn that was cut off.
+//! Closes turns that were cut off.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,8 @@ use wire::{PermissionId, PermissionOutcome, SessionResponse, ToolError};
 
 use super::{INTERRUPTED, responses};
 
-/// Closes what a turn left open; of a session that belongs to a task, the session as well.
+/// Closes what a turn left open. With `closes_session`, as for the sessions of tasks, closes the
+/// session as well.
 pub(super) async fn close_turn(
     live: &LiveShared,
     entity: Entity,
@@ -29,7 +30,7 @@ pub(super) async fn close_turn(
     add(live, entity, facts, closed_blocks, closes_session).await
 }
 
-/// Closes a session in which nothing ran.
+/// Closes a session in which no turn was running.
 pub(super) async fn close(live: &LiveShared, entity: Entity) -> Result<(), StoreError> {
     add(live, entity, Vec::new(), Vec::new(), true).await
 }
@@ -48,7 +49,7 @@ async fn add(
     Ok(())
 }
 
-/// What a turn has open.
+/// What is still open in a turn.
 #[derive(Debug, Default)]
 struct OpenTurn {
     blocks: Vec<(u64, Block)>,
@@ -105,8 +106,8 @@ impl OpenTurn {
         self.blocks.retain(|(_, block)| block != ended);
     }
 
-    /// What closes it, and the blocks that this closes. Texts are by the numbers of the facts that
-    /// opened their blocks.
+    /// The facts that close the turn, and the blocks they close. `texts` and blocks go by the
+    /// number of the fact that opened the block.
     fn close(self, mut texts: BTreeMap<u64, String>) -> (Vec<SessionResponse>, Vec<u64>) {
         let mut facts = Vec::new();
         let mut closed = Vec::new();
@@ -156,7 +157,7 @@ mod tests {
         serde_json::from_str(json).expect(json)
     }
 
-    /// A turn with every kind of block, one of them within another.
+    /// A turn with every kind of block, one nested in another.
     fn whole_turn() -> Vec<SessionResponse> {
         [
             r#"{"callback":"onUserPrompt","prompt":"p"}"#,

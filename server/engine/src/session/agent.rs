@@ -13,17 +13,17 @@ use super::conversation::{Conversation, EndOfSession};
 use super::stream::Stream;
 use crate::running::Ending;
 
-/// Bytes of an earlier conversation that a new agent is told at most, the latest ones.
+/// How much of an earlier conversation a new agent gets, in bytes; the latest part.
 const MAX_SUMMARY: usize = 16 * 1024;
 
-/// An agent that can take its first prompt.
+/// An agent that is ready for its first prompt.
 pub(super) struct StartedAgent {
     agent: Box<dyn AgentSession>,
-    /// Why an earlier conversation was not resumed, and what is to be told of it instead.
+    /// If an earlier conversation could not be resumed: the reason, and a summary of it.
     replaced: Option<(String, String)>,
 }
 
-/// Resumes the past conversation if there is one and the backend can, else starts a new one.
+/// Resumes the past conversation if there is one and the backend is able to, else starts a new one.
 pub(super) async fn start(
     backend: &dyn AgentBackend,
     settings: AgentSettings,
@@ -45,8 +45,9 @@ pub(super) async fn start(
 }
 
 impl StartedAgent {
-    /// Notes by what the conversation is found again, and says if it is another one.
-    pub(super) fn tell(&self, stream: &Stream) {
+    /// Notes the handle by which the conversation can be resumed, and reports an error if a new one
+    /// had to be started.
+    pub(super) fn announce(&self, stream: &Stream) {
         if let Some((reason, _)) = &self.replaced {
             stream.next_generation();
             stream.note_handle(None);
@@ -60,7 +61,7 @@ impl StartedAgent {
         }
     }
 
-    /// The future that runs the session.
+    /// Turns the agent into the conversation of a session.
     pub(super) fn converse(
         self,
         extensions: Arc<SessionExtensions>,
@@ -72,7 +73,7 @@ impl StartedAgent {
     }
 }
 
-/// What was said, for an agent that was not there.
+/// What was said, as text for an agent that took no part in it.
 fn summary(facts: &[Fact]) -> String {
     let mut said = String::new();
     for fact in facts {

@@ -1,4 +1,4 @@
-//! The future that runs a session: one prompt after the other, until it is stopped or dies.
+//! The future that runs a session: one turn after the other, until it is stopped or crashes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,43 +18,43 @@ use super::{TurnEnd, TurnOutcome};
 use crate::recovery::INTERRUPTED;
 use crate::running::{Conclude, Ending};
 
-/// How long an agent may take to notice an abort, and to free itself. Then it is dropped.
+/// How long an agent may take to react to an abort, and to shut down. Then it is dropped.
 const GRACE: Duration = Duration::from_secs(2);
 
 const ABORTED: &str = "aborted";
 const CRASHED: &str = "the session crashed";
 
-/// A session at work.
+/// The state that the future of a session owns.
 pub(super) struct Conversation {
-    // Dropped before `end` says that everything has happened.
+    // Declared before `end`, so that it is dropped before the session counts as ended.
     pub(super) agent: Box<dyn AgentSession>,
     pub(super) extensions: Arc<SessionExtensions>,
-    /// What the agent has to know of an earlier conversation, with the first prompt.
+    /// Summary of an earlier conversation, which is sent with the first prompt.
     pub(super) preamble: Mutex<Option<String>>,
     pub(super) end: Ending<EndOfSession>,
 }
 
-/// What has to be done when a session ends.
+/// What is needed to end a session, even after a panic.
 pub(super) struct EndOfSession {
     pub(super) stream: Arc<Stream>,
     pub(super) queue: Arc<Queue>,
     pub(super) desk: PermissionDesk,
-    /// Cancelled when the session should stop.
+    /// Cancelled to stop the session.
     pub(super) stop: CancellationToken,
-    /// Cancelled when sessions that are stopped go on after a restart.
+    /// Cancelled at shutdown if stopped sessions will continue after the restart.
     pub(super) suspend: CancellationToken,
-    /// Why the session ends, unless it was stopped.
+    /// The agent's last error, if it crashed.
     pub(super) crash: Option<String>,
-    /// Takes the session off the list; `None` once it is off.
+    /// Removes the session from the open ones; `None` once that is done.
     pub(super) remove: Option<Box<dyn FnOnce() + Send + Sync>>,
-    /// Counts among the open sessions until the agent is freed.
+    /// Its permit among the open sessions, held until the agent is dropped.
     pub(super) _place: OwnedSemaphorePermit,
 }
 
 impl Conversation {
-    /// Runs until the session is stopped or dies.
+    /// Runs until the session is stopped or crashes.
     pub(super) async fn run(mut self) {
-        // Prompts wait for the tools that extensions add.
+        // The first prompt waits for the tools that extensions add.
         let stop = self.end.stop.clone();
         stop.run_until_cancelled(self.extensions.start()).await;
         loop {
@@ -67,7 +67,7 @@ impl Conversation {
                 }
                 prompt = self.end.queue.next() => prompt,
             };
-            let outcome = self.run_prompt(&prompt).await;
+            let outcome = self.run_turn(&prompt).await;
             if let TurnEnd::Crashed(message) = &outcome.ended {
                 self.end.crash = Some(message.clone());
             }
@@ -77,7 +77,8 @@ impl Conversation {
             }
         }
         let crash = self.end.crash.clone();
-        // Readers and waiters learn it at once, agent and extensions may take their time.
+        // Readers and waiters learn of the end now; agent and extensions may take longer to shut
+        // down.
         self.end.conclude();
         let reason = if crash.is_some() { "error" } else { "user_exit" };
         let extensions = self.extensions.end(reason, crash.as_deref());
@@ -87,16 +88,17 @@ impl Conversation {
         }
     }
 
-    async fn run_prompt(&self, prompt: &QueuedPrompt) -> TurnOutcome {
+    async fn run_turn(&self, prompt: &QueuedPrompt) -> TurnOutcome {
         let stream = &self.end.stream;
         stream.begin(&prompt.text, prompt.author);
-        // The prompt is kept before the agent sees it.
+        // The prompt is durable before the agent sees it.
         let kept = prompt.abort.run_until_cancelled(stream.durable()).await;
         let result = match kept {
             Some(Err(error)) => Err(AgentError::Failed(error.to_string())),
-            Some(Ok(())) | None => self.run_turns(prompt).await,
+            Some(Ok(())) | None => self.run_attempts(prompt).await,
         };
-        // Some agents ask from elsewhere than their turn. Nobody waits for the answer now.
+        // Some agents ask for permission outside their turn. Nothing waits for those answers any
+        // more.
         self.end.desk.withdraw_all();
         let (reason, error) = match result {
             _ if self.end.suspend.is_cancelled() => (INTERRUPTED, Some(INTERRUPTED)),
@@ -119,8 +121,8 @@ impl Conversation {
         TurnOutcome { tools: finished.tools, usage: finished.usage, ended }
     }
 
-    /// One turn, and what extensions make of its prompt and of its failure.
-    async fn run_turns(&self, prompt: &QueuedPrompt) -> Result<(), AgentError> {
+    /// Runs a turn: extensions may change its prompt first, and retry it after a failure.
+    async fn run_attempts(&self, prompt: &QueuedPrompt) -> Result<(), AgentError> {
         let submitted = self.extensions.submit(&prompt.text);
         let changed = prompt.abort.run_until_cancelled(submitted).await.flatten();
         let text = changed.as_deref().unwrap_or(&prompt.text);
@@ -132,7 +134,7 @@ impl Conversation {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let result = self.run_turn(text, prompt).await;
+            let result = self.run_attempt(text, prompt).await;
             let (Err(AgentError::Failed(message) | AgentError::Unavailable(message)), false) =
                 (&result, prompt.abort.is_cancelled())
             else {
@@ -147,7 +149,7 @@ impl Conversation {
         }
     }
 
-    async fn run_turn(&self, text: &str, prompt: &QueuedPrompt) -> Result<(), AgentError> {
+    async fn run_attempt(&self, text: &str, prompt: &QueuedPrompt) -> Result<(), AgentError> {
         if prompt.abort.is_cancelled() {
             return Ok(());
         }
@@ -174,13 +176,13 @@ impl Conclude for EndOfSession {
         };
         let stopped = self.stop.is_cancelled();
         let crash = self.crash.take();
-        // Neither stopped nor crashed: a panic is passing through.
+        // Neither stopped nor crashed: the future is unwinding from a panic.
         let crash = crash.or_else(|| (!stopped).then(|| "internal error".to_owned()));
-        // Off the list first: whoever reads that it is closed must not find it there.
+        // Removed first: a reader that sees it closed must not find it among the open sessions.
         remove();
         self.desk.close();
         if stopped && self.suspend.is_cancelled() {
-            // It goes on after the restart: neither it nor its queue has ended.
+            // It continues after the restart, with its queue.
             self.stream.finish(INTERRUPTED, None);
             return;
         }

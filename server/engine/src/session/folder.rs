@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::StartError;
 
-/// The folder of this path, if agents can work there.
+/// Checks that a path is absolute and names an existing folder.
 pub async fn check_folder(path: &str) -> Result<PathBuf, StartError> {
     let folder = Path::new(path);
     if !folder.is_absolute() {

@@ -2,12 +2,12 @@
 
 use agents::AgentEvent;
 
-/// Counts the conversations that a session had before this one.
+/// How many conversations the session had before this one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Generation(pub(super) u32);
 
 impl Generation {
-    /// The event with ids that no earlier conversation of the session has used: agents count from 1.
+    /// Prefixes the event's ids, because every conversation of the session counts from 1.
     pub(super) fn apply(self, mut event: AgentEvent) -> AgentEvent {
         if self.0 == 0 {
             return event;

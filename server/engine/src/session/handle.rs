@@ -1,4 +1,4 @@
-//! One open session, and the list of all.
+//! One open session, and the list of all open ones.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use super::queue::{PendingTurn, Queue};
 use super::{SessionError, SessionSummary};
 use crate::running::Handle;
 
-/// An open session. It may end while somebody has this: then it takes no more prompts.
+/// An open session. It may end while somebody holds this: then it takes no more prompts.
 pub struct Session {
     pub(super) id: SessionId,
     pub(super) model: String,
@@ -31,12 +31,12 @@ pub struct Session {
     pub(super) extensions: Arc<SessionExtensions>,
     pub(super) handle: Handle,
     pub(super) lifecycle: Lifecycle,
-    /// The list that this session is on.
+    /// All open sessions, including this one.
     pub(super) others: Weak<OpenSessions>,
 }
 
 impl Session {
-    /// The model that it was started with.
+    /// The model that it was started with, as the client named it.
     pub fn model(&self) -> &str {
         &self.model
     }
@@ -46,36 +46,36 @@ impl Session {
         &self.working_directory
     }
 
-    /// Sends a user's prompt, and returns when it is kept. Its turn comes when those before it are
-    /// done.
+    /// Sends a user's prompt and returns when it is durable. Its turn comes after those of earlier
+    /// prompts.
     ///
     /// Cancel safe: the prompt is sent even if nobody waits.
     pub async fn query(&self, prompt: String) -> Result<(), SessionError> {
         self.live.check_store()?;
         let turn = self.enqueue(prompt)?;
         self.live.durable(self.id).await.map_err(|error| {
-            // Whoever is told that it was not taken will send it again.
+            // The client sees an error and will send it again, so it must not run now.
             turn.abort();
             error.into()
         })
     }
 
-    /// Sends a user's prompt.
+    /// Sends a user's prompt without waiting until it is durable.
     pub(crate) fn enqueue(&self, prompt: String) -> Result<PendingTurn, SessionError> {
         self.queue.add(prompt, PromptAuthor::User)
     }
 
-    /// Sends a prompt of the task engine, whose turn can be waited for.
+    /// Sends a prompt of the task engine. The returned handle waits for its turn.
     pub fn send_generated(&self, prompt: String) -> Result<PendingTurn, SessionError> {
         self.queue.add(prompt, PromptAuthor::Engine)
     }
 
-    /// Ends the running turn and keeps the session. Prompts that wait have their turns.
+    /// Ends the running turn, not the session. Waiting prompts still get their turns.
     pub fn abort(&self) {
         self.queue.abort();
     }
 
-    /// Answers a question that a tool asks. The first answer counts.
+    /// Answers a tool's permission request. Only the first answer counts.
     pub fn answer_permission(
         &self,
         question: PermissionId,
@@ -85,31 +85,31 @@ impl Session {
         answered.map_err(|_| SessionError::PermissionNotPending)
     }
 
-    /// Deals with tools that ask in another way from now on, and returns when that is kept.
+    /// Changes how tools' permission requests are answered, and returns when that is durable.
     pub async fn set_permissions(&self, mode: PermissionMode) -> Result<(), SessionError> {
         self.desk.set_mode(mode);
         self.log.note(&SessionNote::Permissions { mode });
         Ok(self.live.durable(self.id).await?)
     }
 
-    /// How its extensions stand.
+    /// The status of its extensions.
     pub async fn extensions(&self) -> Extensions {
         self.extensions.list().await
     }
 
-    /// Stops its extensions, looks for them again, and starts them.
+    /// Stops its extensions, then finds and starts them again.
     ///
-    /// Cancel safe: it is done even if nobody waits.
+    /// Cancel safe: it completes even if nobody waits.
     pub async fn reload_extensions(&self) -> Extensions {
         let extensions = Arc::clone(&self.extensions);
         let _ = self.lifecycle.spawn(async move { extensions.reload().await }).await;
         self.extensions.list().await
     }
 
-    /// Decides whether extensions are started in its folder, now and later. They are started in
-    /// this session, or stopped in all of that folder.
+    /// Decides whether extensions of its folder are trusted, now and later. Trusted ones are
+    /// started in this session; otherwise they are stopped in all sessions of that folder.
     ///
-    /// Cancel safe: it is done even if nobody waits.
+    /// Cancel safe: it completes even if nobody waits.
     pub async fn trust_extensions(&self, is_trusted: bool) -> Extensions {
         let others = if is_trusted { Vec::new() } else { self.extensions_of_others() };
         let extensions = Arc::clone(&self.extensions);
@@ -121,7 +121,7 @@ impl Session {
         self.extensions.list().await
     }
 
-    /// Those of the other sessions whose folder is trusted together with this one's.
+    /// The extensions of other sessions that share this one's trusted folder.
     fn extensions_of_others(&self) -> Vec<Arc<SessionExtensions>> {
         let open = self.others.upgrade().map(|others| others.all()).unwrap_or_default();
         let others = open.iter().filter(|other| other.id != self.id);
@@ -164,12 +164,12 @@ impl OpenSessions {
         self.0.lock().remove(&id)
     }
 
-    /// All of them, in the order of their ids.
+    /// All open sessions, ordered by id.
     pub(super) fn all(&self) -> Vec<Arc<Session>> {
         self.0.lock().values().cloned().collect()
     }
 
-    /// Takes all off the list.
+    /// Removes and returns all open sessions.
     pub(super) fn take_all(&self) -> Vec<Arc<Session>> {
         std::mem::take(&mut *self.0.lock()).into_values().collect()
     }

@@ -23,7 +23,7 @@ use super::agent;
 use super::conversation::EndOfSession;
 use super::folder::check_folder;
 use super::handle::{OpenSessions, Session};
-use super::kept::KeptPermissions;
+use super::kept::DurablePermissions;
 use super::opening::{Dormant, Opening, Origin};
 use super::outlet::Port;
 use super::queue::Queue;
@@ -32,33 +32,33 @@ use super::stream::Stream;
 use super::{SessionError, SessionSummary, StartError, StartOptions};
 use crate::running::{Handle, stop_all};
 
-/// The limits of sessions.
+/// Defaults and limits of sessions.
 #[derive(Clone, Debug)]
 pub struct SessionSettings {
-    /// Default working directory.
+    /// Where sessions work if the client names no folder.
     pub default_directory: PathBuf,
-    /// Sessions that are open at a time.
+    /// How many sessions may be open at a time.
     pub max_sessions: usize,
-    /// Prompts that wait in one session, besides the one being dealt with. A person sends a few;
-    /// more is a client that does not look at the answers.
+    /// How many prompts may wait in one session, besides the running one. A user sends a few; a
+    /// client that sends more doesn't look at the answers.
     pub max_queries: usize,
-    /// Default permission mode.
+    /// Permission mode of sessions that users open. They can change it per session.
     pub permissions: PermissionMode,
-    /// After how long a question that nobody answers is refused. People are away for longer than a
-    /// run of the bridge may wait: a question is worth more than the memory it takes.
+    /// When an unanswered permission request is denied. Longer than in the bridge: users may be
+    /// away for a while, and a pending request costs little memory.
     pub permission_time_out: Duration,
     /// Which parts of its folder the tools of a session may use.
     pub allowed_roots: AllowedRoots,
     /// Whether and how the tools of a session run commands.
     pub commands: CommandSettings,
-    /// Where extensions are, and which are started.
+    /// Where extensions are found, and which are started.
     pub extensions: ExtensionSettings,
-    /// What agents are kept from, whatever the mode.
+    /// What agents must not touch, whatever the permission mode.
     pub safeguards: Safeguards,
 }
 
 impl SessionSettings {
-    /// The usual limits.
+    /// The default settings, for sessions in this folder.
     pub fn new(default_directory: impl Into<PathBuf>) -> Self {
         Self {
             default_directory: default_directory.into(),
@@ -84,14 +84,14 @@ pub struct SessionManager {
     places: Arc<Semaphore>,
     extensions: Arc<ExtensionHost>,
     policy: SessionPolicy,
-    /// Cancelled when sessions that are stopped go on after a restart.
+    /// Cancelled at shutdown if stopped sessions will continue after the restart.
     suspend: CancellationToken,
     pub(super) dormant: Dormant,
 }
 
-/// What has to be known of a folder before a session starts in it.
+/// What a session has to know about its folder before it starts.
 struct ResolvedFolder {
-    /// The folder, links resolved.
+    /// The folder with symbolic links resolved.
     real: PathBuf,
     /// The folder that has to be trusted for its extensions to be started.
     root: PathBuf,
@@ -100,7 +100,7 @@ struct ResolvedFolder {
 }
 
 impl SessionManager {
-    /// No session yet.
+    /// Creates a manager without sessions. Stored ones are loaded when they are needed.
     pub fn new(
         catalog: Catalog,
         settings: SessionSettings,
@@ -121,14 +121,14 @@ impl SessionManager {
         })
     }
 
-    /// The models and who runs them. Clones share the providers.
+    /// The models and their providers. Clones share the providers.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
 
-    /// Starts a session in a folder, or in the default one if none is given.
+    /// Starts a session in a folder, or in the default one if the path is blank.
     ///
-    /// Cancel safe: dropped before it returns, there may be a session whose id nobody knows.
+    /// Cancel safe, but dropping it may leave a session whose id nobody knows.
     pub async fn start(
         &self,
         model_id: &str,
@@ -139,7 +139,7 @@ impl SessionManager {
         self.start_with(model_id, working_directory, options).await
     }
 
-    /// The same, with options.
+    /// Like [`Self::start`], with options.
     pub(crate) async fn start_with(
         &self,
         model_id: &str,
@@ -183,9 +183,9 @@ impl SessionManager {
             questions.permission(event);
         });
         let permissions: Arc<dyn PermissionHandler> =
-            Arc::new(KeptPermissions { desk: desk.clone(), log: log.clone() });
+            Arc::new(DurablePermissions { desk: desk.clone(), log: log.clone() });
         let tools = if capabilities.own_tools {
-            // A set of its own: the portal may add the tools of extensions.
+            // A set of its own, to which the portal may add the tools of extensions.
             ToolSet::with_job_tools()
         } else {
             self.workspace_tools(&working_directory, permissions.clone()).await?
@@ -205,12 +205,13 @@ impl SessionManager {
             .await
             .map_err(|error| StartError::ModelNotAvailable(error.to_string()))?;
 
-        // No await from here on: either all of it happens or nothing.
+        // No await from here on, so that a cancelled call starts a session completely or not at
+        // all.
         let stop = self.lifecycle.token();
         let queue = Queue::new(log.clone(), self.settings.max_queries, stop.clone());
         let queue = Arc::new(queue);
         origin.begin(&log, &queue);
-        agent.tell(&stream);
+        agent.announce(&stream);
         let parts = SessionParts {
             id,
             folder: working_directory.clone(),
@@ -222,7 +223,7 @@ impl SessionManager {
             agent_runs_them: capabilities.extensions,
         };
         let extensions = SessionExtensions::new(self.extensions.clone(), parts);
-        stream.tell(&extensions);
+        stream.connect(&extensions);
         let session = Arc::new(Session {
             id,
             model: model_id,
@@ -255,7 +256,8 @@ impl SessionManager {
         Ok(session)
     }
 
-    /// Waits until a new session is kept. One that can't be is ended: nobody learns its id.
+    /// Waits until a new session is durable. If it can't be stored it is ended, since its id is
+    /// never returned.
     async fn keep(&self, id: SessionId) -> Result<SessionId, StartError> {
         match self.live.durable(id).await {
             Ok(()) => Ok(id),
@@ -274,7 +276,8 @@ impl SessionManager {
         }
     }
 
-    /// Looks at a folder; `agent_runs_extensions` says whether the agent starts those there itself.
+    /// Resolves a folder. `agent_runs_extensions`: the agent itself starts the extensions it finds
+    /// there.
     async fn resolve(&self, folder: &Path, agent_runs_extensions: bool) -> ResolvedFolder {
         let (given, extensions) = (folder.to_owned(), self.extensions.clone());
         let resolving = tokio::task::spawn_blocking(move || {
@@ -294,7 +297,7 @@ impl SessionManager {
         })
     }
 
-    /// What a model can do in a folder.
+    /// The tools of an agent that has none of its own.
     async fn workspace_tools(
         &self,
         folder: &Path,
@@ -317,12 +320,12 @@ impl SessionManager {
         }))
     }
 
-    /// An open session.
+    /// Finds a session whose agent is running.
     pub fn get(&self, id: SessionId) -> Result<Arc<Session>, SessionError> {
         self.open.get(id).ok_or(SessionError::SessionNotFound)
     }
 
-    /// Gives a session that is kept a title, instead of the first line of its first prompt.
+    /// Gives a session a title in place of the first line of its first prompt.
     pub async fn rename(&self, id: SessionId, title: String) -> Result<(), SessionError> {
         let note = SessionNote::Renamed { title };
         if let Some(log) = self.load_log(id).await {
@@ -340,7 +343,7 @@ impl SessionManager {
         if is_known { Ok(()) } else { Err(SessionError::SessionNotFound) }
     }
 
-    /// Forgets a session that has ended.
+    /// Deletes a session that has ended.
     pub async fn delete(&self, id: SessionId) -> Result<(), SessionError> {
         let journal = self.live.shared().journal();
         let record = journal.record(id.into()).await?;
@@ -352,17 +355,17 @@ impl SessionManager {
         Ok(journal.delete(id.into()).await?)
     }
 
-    /// The questions of all sessions that wait for an answer, by session, the oldest first.
+    /// The pending permission requests of all sessions, grouped by session, oldest first.
     pub fn questions(&self) -> Vec<PendingQuestion> {
         self.open.all().iter().flat_map(|session| session.desk.pending()).collect()
     }
 
-    /// What sessions may do, which can be narrowed.
+    /// What sessions may do; can only be narrowed.
     pub fn policy(&self) -> &SessionPolicy {
         &self.policy
     }
 
-    /// Ends a session and waits until its agent is freed.
+    /// Ends a session and waits until its agent has shut down.
     ///
     /// Cancel safe: the session ends even if nobody waits.
     pub async fn stop(&self, id: SessionId) -> Result<(), SessionError> {
@@ -370,20 +373,20 @@ impl SessionManager {
             Ok(handle) => handle.ended().await,
             Err(_) => self.close_kept(id).await?,
         }
-        // It has ended, whether or not that can be kept.
+        // It has ended even if that can't be stored.
         let _ = self.live.durable(id).await;
         Ok(())
     }
 
-    /// Ends a session. The handle tells when its agent is freed.
+    /// Begins to end a session. The handle resolves when its agent has shut down.
     pub(crate) fn begin_stop(&self, id: SessionId) -> Result<Handle, SessionError> {
         let session = self.open.remove(id).ok_or(SessionError::SessionNotFound)?;
         session.begin_stop();
         Ok(session.handle.clone())
     }
 
-    /// Ends all sessions, then the providers' clients. Where what is kept outlives the process, the
-    /// sessions are suspended only: they are open again after a restart.
+    /// Ends all sessions, then the providers' clients. If the store outlives the process, sessions
+    /// are only suspended: they are open again after a restart.
     pub async fn stop_all(&self) {
         let sessions = self.open.take_all();
         for session in &sessions {
@@ -407,18 +410,18 @@ impl SessionManager {
         !self.open.is_empty()
     }
 
-    /// The sessions whose agents run, in the order of their ids.
+    /// The sessions whose agents are running, ordered by id.
     pub fn list(&self) -> Vec<SessionSummary> {
         self.open.all().iter().map(|session| session.summary()).collect()
     }
 
-    /// The logs of open sessions and of those that ended not long ago.
+    /// The logs of open sessions and of those that ended recently.
     pub fn live(&self) -> &LiveRegistry<SessionId, SessionResponse> {
         &self.live
     }
 }
 
-/// How a session was started.
+/// The first note of a new session.
 fn started(
     model: &str,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! A session on its way to be opened: a new one, or one that is kept.
+//! A session that is being opened: a new one, or a stored one.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -13,11 +13,11 @@ use wire::{SessionId, SessionResponse};
 use super::StartOptions;
 use super::queue::Queue;
 
-/// A session that is about to be opened.
+/// What is known of a session before its agent starts.
 pub(super) struct Opening {
     pub(super) id: SessionId,
     pub(super) found: Found,
-    /// As it was asked for.
+    /// The model as the client named it; `found` has the provider's own name for it.
     pub(super) model_id: String,
     pub(super) folder: PathBuf,
     pub(super) options: StartOptions,
@@ -25,22 +25,22 @@ pub(super) struct Opening {
     pub(super) origin: Origin,
 }
 
-/// Where a session comes from.
+/// Whether a session is new or restored.
 pub(super) enum Origin {
-    /// It is started now, as the note says.
+    /// A new session, with the note that begins its stream.
     New(SessionNote),
-    /// It was open when the server stopped.
+    /// A session that was open when the server stopped.
     Kept(Box<Kept>),
 }
 
-/// A session that is kept.
+/// What the store has of a session that was open.
 pub(super) struct Kept {
     pub(super) fold: SessionFold,
     pub(super) past: PastConversation,
 }
 
 impl Origin {
-    /// What was said before.
+    /// The conversation to resume, if there was one.
     pub(super) fn past(&self) -> Option<PastConversation> {
         match self {
             Self::New(_) => None,
@@ -48,7 +48,7 @@ impl Origin {
         }
     }
 
-    /// How often its conversation was replaced by a new one.
+    /// How often its conversation was replaced by a new one, because it could not be resumed.
     pub(super) fn replaced(&self) -> u32 {
         match self {
             Self::New(_) => 0,
@@ -56,7 +56,7 @@ impl Origin {
         }
     }
 
-    /// The session begins, or goes on with the prompts that waited.
+    /// Writes the first note of a new session, or restores the queue of a stored one.
     pub(super) fn begin(&self, log: &LiveLog<SessionResponse>, queue: &Queue) {
         match self {
             Self::New(note) => log.begin(note),
@@ -65,8 +65,8 @@ impl Origin {
     }
 }
 
-/// The sessions whose logs were read and that have no agent. Each has a lock, which keeps its agent
-/// from being resumed twice.
+/// The sessions whose logs are loaded but whose agents are not running. Each has a lock, which
+/// keeps its agent from being resumed twice.
 #[derive(Default)]
 pub(super) struct Dormant(Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>);
 

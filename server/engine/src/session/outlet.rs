@@ -11,10 +11,10 @@ use wire::{LogLevel, SessionResponse};
 use super::queue::Queue;
 use super::stream::Stream;
 
-/// The end of a stream.
+/// Pushes a stream's responses to the log and to extensions.
 pub(super) struct Outlet {
     log: Arc<LiveLog<SessionResponse>>,
-    /// Not their owner: they own the stream.
+    /// Weak, because the extensions own the stream.
     extensions: OnceLock<Weak<SessionExtensions>>,
 }
 
@@ -23,7 +23,7 @@ impl Outlet {
         Self { log, extensions: OnceLock::new() }
     }
 
-    pub(super) fn tell(&self, extensions: &Arc<SessionExtensions>) {
+    pub(super) fn connect(&self, extensions: &Arc<SessionExtensions>) {
         self.extensions.get_or_init(|| Arc::downgrade(extensions));
     }
 
@@ -51,7 +51,7 @@ impl Outlet {
     }
 }
 
-/// The way back: what extensions do in a session.
+/// The opposite direction: what extensions may do in a session.
 pub(super) struct Port {
     pub(super) stream: Arc<Stream>,
     pub(super) queue: Arc<Queue>,

@@ -1,4 +1,4 @@
-//! The prompts that wait in a session, and the one that is being dealt with.
+//! The prompts that wait in a session, and the one whose turn is running.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use wire::{SessionResponse, Usage};
 
 use super::{SessionError, TurnEnd, TurnOutcome};
 
-/// A prompt on its way to the agent.
+/// A prompt that waits or whose turn is running.
 #[derive(Debug)]
 pub(super) struct QueuedPrompt {
     pub(super) text: String,
     pub(super) author: PromptAuthor,
-    /// Ends this prompt's turn and no other's.
+    /// Aborts this prompt's turn and no other.
     pub(super) abort: CancellationToken,
     outcome: oneshot::Sender<TurnOutcome>,
 }
 
 impl QueuedPrompt {
     pub(super) fn settle(self, outcome: TurnOutcome) {
-        // Nobody waits for the turns of users.
+        // Nobody waits for the turn of a user's prompt.
         let _ = self.outcome.send(outcome);
     }
 
@@ -33,7 +33,7 @@ impl QueuedPrompt {
     }
 }
 
-/// A prompt's turn, for those who wait for it.
+/// Handle to a prompt's turn, to wait for it or abort it.
 #[derive(Debug)]
 pub struct PendingTurn {
     outcome: oneshot::Receiver<TurnOutcome>,
@@ -41,8 +41,7 @@ pub struct PendingTurn {
 }
 
 impl PendingTurn {
-    /// Waits until exactly this prompt's turn has ended. Cancel safe; the turn goes on if nobody
-    /// waits.
+    /// Waits until this prompt's turn has ended. Cancel safe; the turn continues if nobody waits.
     pub async fn outcome(&mut self) -> TurnOutcome {
         let outcome = (&mut self.outcome).await;
         outcome.unwrap_or_else(|_| TurnOutcome {
@@ -52,13 +51,13 @@ impl PendingTurn {
         })
     }
 
-    /// Ends this prompt's turn, or keeps it from beginning. Other prompts are not touched.
+    /// Ends this prompt's turn, or keeps it from beginning. Other prompts are unaffected.
     pub fn abort(&self) {
         self.abort.cancel();
     }
 }
 
-/// The queue of one session. What happens to it is noted: prompts that wait are kept.
+/// The queue of one session. Added prompts are noted in the log, so that they survive a restart.
 pub(super) struct Queue {
     log: Arc<LiveLog<SessionResponse>>,
     state: Mutex<QueueState>,
@@ -84,11 +83,11 @@ impl Queue {
         Self { log, state: Mutex::default(), added: Notify::new(), capacity, stop }
     }
 
-    /// Prompts that waited when the server stopped wait again. They are noted already.
+    /// Queues the prompts that waited when the server stopped, without noting them again.
     pub(super) fn restore<'a>(&self, prompts: impl Iterator<Item = &'a fold::QueuedPrompt>) {
         let mut state = self.state.lock();
         for prompt in prompts {
-            // Whoever sent it does not wait any more.
+            // Its sender is gone, so nobody waits for the outcome.
             let (outcome, _) = oneshot::channel();
             state.waiting.push_back(QueuedPrompt {
                 text: prompt.prompt.clone(),
@@ -115,7 +114,7 @@ impl Queue {
         }
         let (sender, outcome) = oneshot::channel();
         let abort = self.stop.child_token();
-        // Under the lock: the notes are in the order of the queue.
+        // Under the lock, so that notes have the order of the queue.
         let prompt = fold::QueuedPrompt { prompt: text.clone(), author };
         self.log.note(&SessionNote::Queued(prompt));
         state.waiting.push_back(QueuedPrompt {
@@ -125,12 +124,12 @@ impl Queue {
             outcome: sender,
         });
         drop(state);
-        // There is one taker, and a permit is kept for it if it is busy now.
+        // There is one consumer; if it is busy now, it finds the permit later.
         self.added.notify_one();
         Ok(PendingTurn { outcome, abort })
     }
 
-    /// Waits for the next prompt, which is running from then on.
+    /// Waits for the next prompt, which counts as running from then on.
     pub(super) async fn next(&self) -> QueuedPrompt {
         loop {
             {
@@ -145,7 +144,7 @@ impl Queue {
         }
     }
 
-    /// Aborts the turn that is running, or else the one that is about to.
+    /// Aborts the running turn, or the next one if none is running.
     pub(super) fn abort(&self) {
         let state = self.state.lock();
         let next = state.waiting.front().map(|prompt| &prompt.abort);
@@ -154,12 +153,12 @@ impl Queue {
         }
     }
 
-    /// Takes no more prompts; those that wait stay.
+    /// Refuses further prompts; waiting ones stay.
     pub(super) fn close(&self) {
         self.state.lock().closed = true;
     }
 
-    /// Takes no more prompts and gives up those that wait.
+    /// Refuses further prompts and drops the waiting ones.
     pub(super) fn end(&self, ended: &TurnEnd) {
         let waiting = {
             let mut state = self.state.lock();

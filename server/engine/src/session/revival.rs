@@ -1,6 +1,7 @@
-//! Sessions that are kept and have no agent: they were open when the server stopped.
+//! Stored sessions without a running agent: they were open when the server stopped.
 //!
-//! Their logs are read when somebody looks, and their agents are resumed when somebody acts.
+//! Their logs are loaded when a client reads them, and their agents resumed when a client acts on
+//! them.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use super::handle::Session;
 use super::opening::{Kept, Opening, Origin};
 use super::{SessionError, SessionManager, SessionSummary, StartOptions};
 
-/// What the record of a session tells besides its columns.
+/// The fields of a session's record that are not columns.
 #[derive(Deserialize)]
 struct Detail {
     permissions: PermissionMode,
@@ -26,15 +27,15 @@ struct Detail {
 }
 
 impl SessionManager {
-    /// An open session, whose agent is resumed if it has none.
+    /// An open session. Resumes its agent if that is not running.
     ///
-    /// Cancel safe: dropped before it returns, the session is as it was.
+    /// Cancel safe: if dropped before it returns, the session is unchanged.
     pub async fn find(&self, id: SessionId) -> Result<Arc<Session>, SessionError> {
         if let Ok(session) = self.get(id) {
             return Ok(session);
         }
         let Ok((_, lock)) = self.dormant(id).await else {
-            // Somebody else may have been faster.
+            // Another call may have resumed it in the meantime.
             return self.get(id);
         };
         let _one_at_a_time = lock.lock().await;
@@ -44,7 +45,7 @@ impl SessionManager {
         }
     }
 
-    /// The log and the lock of a session that has no agent.
+    /// The log and the lock of a session whose agent is not running.
     async fn dormant(
         &self,
         id: SessionId,
@@ -95,13 +96,13 @@ impl SessionManager {
     pub async fn abort(&self, id: SessionId) -> Result<(), SessionError> {
         match self.get(id) {
             Ok(session) => session.abort(),
-            // Without an agent there is no turn.
+            // Without an agent there is no turn to abort.
             Err(_) => drop(self.dormant(id).await?),
         }
         Ok(())
     }
 
-    /// Answers a question that a tool asks. The first answer counts.
+    /// Answers a tool's permission request. Only the first answer counts.
     pub async fn answer_permission(
         &self,
         id: SessionId,
@@ -114,7 +115,8 @@ impl SessionManager {
         }
     }
 
-    /// The log of a session that is running, kept and open, or that ended not long ago.
+    /// The log of an open session, loaded from the store if necessary, or of one that ended
+    /// recently.
     pub async fn load_log(&self, id: SessionId) -> Option<Arc<LiveLog<SessionResponse>>> {
         if let Some(log) = self.live().get(id) {
             return Some(log);
@@ -133,10 +135,10 @@ impl SessionManager {
         }
     }
 
-    /// Closes a session that has no agent.
+    /// Closes a stored session without resuming its agent.
     pub(super) async fn close_kept(&self, id: SessionId) -> Result<(), SessionError> {
         let (log, lock) = self.dormant(id).await?;
-        let _not_resumed_meanwhile = lock.lock().await;
+        let _keeps_it_dormant = lock.lock().await;
         if let Ok(handle) = self.begin_stop(id) {
             handle.ended().await;
             return Ok(());
@@ -147,7 +149,8 @@ impl SessionManager {
         Ok(())
     }
 
-    /// The record of a session that is kept and open, and how many notes it has.
+    /// The record of a session that is open in the store and belongs to no task, with its number of
+    /// notes.
     async fn kept(&self, id: SessionId) -> Result<Option<(Record, u64)>, SessionError> {
         let journal = self.live().shared().journal();
         let stored = journal.record(id.into()).await?;
@@ -156,7 +159,7 @@ impl SessionManager {
             .map(|(record, _, notes)| (record, notes)))
     }
 
-    /// All open sessions, those without an agent included, in the order of their ids.
+    /// All open sessions, including those without a running agent, ordered by id.
     pub async fn list_all(&self) -> Result<Vec<SessionSummary>, SessionError> {
         let mut all = self.list();
         for (entity, record) in self.live().shared().journal().open(EntityKind::Session).await? {
@@ -179,11 +182,11 @@ impl SessionManager {
         Ok(all)
     }
 
-    /// Resumes the sessions in which prompts wait: those have their turns without being asked for.
+    /// Resumes the sessions with queued prompts, so that those get their turns without a client.
     pub async fn resume_queues(&self) {
         for summary in self.list_all().await.unwrap_or_default() {
             if summary.queued > 0 && !summary.busy {
-                // What can't be resumed now says so to whoever acts on it next.
+                // If this fails, whoever acts on the session next gets the error.
                 let _ = self.find(summary.id).await;
             }
         }

@@ -7,32 +7,32 @@ use wire::PermissionMode;
 
 use super::SessionSettings;
 
-/// What sessions may do unless they are told otherwise.
+/// What sessions may do by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRights {
-    /// How tools that ask are dealt with.
+    /// How tools' permission requests are answered.
     pub permissions: PermissionMode,
     /// Which parts of its folder the tools of a session may use.
     pub allowed_roots: AllowedRoots,
-    /// Whether they may run commands.
+    /// Whether tools may run commands.
     pub allow_commands: bool,
 }
 
-/// The rights of sessions while a server runs. They are only narrowed.
+/// The rights of a server's sessions. They can only be narrowed while it runs.
 #[derive(Debug)]
 pub struct SessionPolicy {
     default_mode: DefaultMode,
     roots: RootsLimit,
     allow_commands: bool,
-    /// Cancelled when commands are not allowed any more.
+    /// Cancelled once commands are forbidden; that is final.
     no_commands: CancellationToken,
 }
 
 impl SessionPolicy {
-    /// The rights that the settings give.
+    /// Starts with the rights in the settings.
     pub(super) fn new(settings: &SessionSettings) -> Self {
         Self {
-            // The mode is a default. People may choose another one for a session at any time.
+            // Only a default: users may choose another mode for a session at any time.
             default_mode: DefaultMode::new(settings.permissions, ModeLimit::yielding()),
             roots: settings.allowed_roots.clone().into(),
             allow_commands: settings.commands.allowed,
@@ -40,7 +40,7 @@ impl SessionPolicy {
         }
     }
 
-    /// What sessions may do now.
+    /// The rights that apply now.
     pub fn rights(&self) -> SessionRights {
         SessionRights {
             permissions: self.default_mode.get(),
@@ -49,7 +49,7 @@ impl SessionPolicy {
         }
     }
 
-    /// Takes away what `wanted` does not have, from sessions that are open, too.
+    /// Revokes every right that `wanted` lacks, in open sessions as well.
     pub fn narrow(&self, wanted: &SessionRights) {
         self.default_mode.narrow(wanted.permissions);
         self.roots.narrow(&wanted.allowed_roots);
@@ -58,12 +58,12 @@ impl SessionPolicy {
         }
     }
 
-    /// The roots that the tools of all sessions keep to.
+    /// The limit that confines the tools of all sessions.
     pub(super) fn roots(&self) -> RootsLimit {
         self.roots.clone()
     }
 
-    /// How a session that a person opens deals with tools that ask.
+    /// The permissions of a session that a user opens.
     pub(super) fn permissions(&self) -> SessionPermissions {
         SessionPermissions {
             mode: self.default_mode.get(),

@@ -1,9 +1,8 @@
-//! From what an agent reports to what readers may rely on.
+//! Turns what an agent reports into what readers can rely on.
 //!
 //! Backends differ: some leave out starts, some repeat whole texts, some never finish what was
-//! aborted. Here, and nowhere else, it is made sure that every block opens before its deltas and
-//! closes once, that the deltas put together are the complete content, and that nothing stays
-//! open when a turn ends.
+//! aborted. This module alone ensures that every block opens before its deltas and closes once,
+//! that its deltas add up to the complete content, and that nothing stays open when a turn ends.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,11 +22,11 @@ use super::CalledTool;
 use super::generation::Generation;
 use super::outlet::Outlet;
 
-/// The one way into a session's log.
+/// The only writer of a session's responses.
 pub(super) struct Stream {
     log: Outlet,
     state: Mutex<State>,
-    /// Cancelled when the agent reports its own death.
+    /// Cancelled when the agent reports that it has crashed.
     crashed: CancellationToken,
 }
 
@@ -37,8 +36,8 @@ struct State {
     turn: Option<String>,
     texts: Vec<OpenText>,
     tools: Vec<OpenTool>,
-    /// The blocks that were closed during this prompt and during the last one, so that what an
-    /// agent says too late does not open them again.
+    /// The blocks that were closed in this turn and in the one before, so that late reports don't
+    /// open them again.
     closed: HashSet<BlockId>,
     closed_before: HashSet<BlockId>,
     called: Vec<CalledTool>,
@@ -61,11 +60,11 @@ struct OpenText {
 
 struct OpenTool {
     call_id: String,
-    /// Its place in `called`, if it was called during this prompt.
+    /// Its index in `called`, if it was called in this turn.
     called: Option<usize>,
 }
 
-/// What happened during a prompt.
+/// What happened in a turn.
 #[derive(Debug, Default)]
 pub(super) struct Finished {
     pub(super) tools: Vec<CalledTool>,
@@ -78,7 +77,7 @@ impl Stream {
         Self { log: Outlet::new(log), state: Mutex::default(), crashed: CancellationToken::new() }
     }
 
-    /// A prompt's turn begins.
+    /// Begins a turn with its prompt.
     pub(super) fn begin(&self, prompt: &str, author: PromptAuthor) {
         let mut state = self.state.lock();
         state.closed_before = std::mem::take(&mut state.closed);
@@ -97,8 +96,8 @@ impl Stream {
         });
     }
 
-    /// The agent does no more: closes what it left open. `reason` is what tools failed of, `error` what is
-    /// told besides, before the end of the turn.
+    /// Closes what the agent left open. `reason` is the error of unfinished tools; `error` is
+    /// reported as well, before the end of the turn.
     pub(super) fn finish(&self, reason: &str, error: Option<&str>) -> Finished {
         let mut state = self.state.lock();
         for tool in std::mem::take(&mut state.tools) {
@@ -121,17 +120,17 @@ impl Stream {
         }
     }
 
-    /// The prompt is dealt with.
+    /// Reports that the turn is over.
     pub(super) fn idle(&self) {
         self.log.push(&SessionResponse::Idle);
     }
 
-    /// Something went wrong outside the agent's own reports.
+    /// Reports an error that did not come from the agent.
     pub(super) fn error(&self, message: &str) {
         self.log.push(&SessionResponse::Error { message: message.to_owned() });
     }
 
-    /// An extension has something to say.
+    /// Reports a log message of an extension.
     pub(super) fn extension_log(
         &self,
         extension: &str,
@@ -143,12 +142,12 @@ impl Stream {
         self.log.push(&SessionResponse::ExtensionLog { extension, level, message, ephemeral });
     }
 
-    /// From now on, extensions are told what readers are told.
-    pub(super) fn tell(&self, extensions: &Arc<SessionExtensions>) {
-        self.log.tell(extensions);
+    /// From now on, extensions receive every response that readers receive.
+    pub(super) fn connect(&self, extensions: &Arc<SessionExtensions>) {
+        self.log.connect(extensions);
     }
 
-    /// A tool asks, or its question is answered.
+    /// Reports a permission request, or its answer.
     pub(super) fn permission(&self, event: PermissionEvent) {
         self.log.push(&match event {
             PermissionEvent::Requested(asked) => SessionResponse::PermissionRequest(asked.question),
@@ -158,39 +157,39 @@ impl Stream {
         });
     }
 
-    /// Waits until everything that happened so far is kept. Cancel safe.
+    /// Waits until everything that was pushed so far is durable. Cancel safe.
     pub(super) async fn durable(&self) -> Result<(), StoreError> {
         self.log.durable().await
     }
 
-    /// So many conversations of the session were replaced before.
+    /// Sets how many conversations of the session were replaced before.
     pub(super) fn set_generation(&self, replaced: u32) {
         self.state.lock().generation = Generation(replaced);
     }
 
-    /// The conversation is replaced by a new one.
+    /// Counts a conversation that is replaced by a new one.
     pub(super) fn next_generation(&self) {
         self.state.lock().generation.0 += 1;
     }
 
-    /// The backend finds the conversation again by this.
+    /// Notes the handle by which the backend can resume the conversation.
     pub(super) fn note_handle(&self, handle: Option<String>) {
         self.log.note(&SessionNote::Handle { handle });
     }
 
-    /// The session has ended.
+    /// Notes that the session has ended, and closes its log.
     pub(super) fn close(&self, crashed: bool) {
         self.log.note(&SessionNote::Closed { crashed });
         self.log.close();
     }
 
-    /// Waits until the agent reports its own death, and says how. Cancel safe.
+    /// Waits until the agent reports that it has crashed, and returns its error. Cancel safe.
     pub(super) async fn crash(&self) -> String {
         self.crashed.cancelled().await;
         self.state.lock().crash.clone().unwrap_or_default()
     }
 
-    /// Takes what the agent reports.
+    /// Handles an event of the agent.
     pub(super) fn report(&self, event: AgentEvent) {
         let state = &mut *self.state.lock();
         match state.generation.apply(event) {
@@ -255,7 +254,7 @@ impl Stream {
         }
     }
 
-    /// The open block's place, opening it if it is new; `None` if it was closed before.
+    /// Index of the open block, which is opened if it is new; `None` if it was closed before.
     fn open_text(&self, state: &mut State, kind: TextKind, id: String) -> Option<usize> {
         let same = |text: &OpenText| text.kind == kind && text.id == id;
         let found = state.texts.iter().rposition(same);
@@ -289,7 +288,7 @@ impl Stream {
 
     fn close_text(&self, state: &mut State, mut block: OpenText, content: Option<String>) {
         let complete_content = match content {
-            // It arrived whole.
+            // It arrived without deltas.
             Some(content) if block.text.is_empty() => content,
             Some(content)
                 if content.len() > block.text.len() && content.starts_with(&block.text) =>
@@ -299,7 +298,7 @@ impl Stream {
                 content
             }
             Some(content) if content != block.text => {
-                // Readers have seen the deltas: what they saw is what counts.
+                // Readers have already seen the deltas, so those count.
                 tracing::debug!(block = block.id, "the agent's deltas differ from its text");
                 block.text
             }

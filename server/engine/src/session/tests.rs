@@ -33,7 +33,7 @@ impl Harness {
         Self::with(SimulatedSettings::for_tests(), |_| {})
     }
 
-    /// With the pace that users meet.
+    /// With the default pace, as users see it.
     fn paced() -> Self {
         let settings = SimulatedSettings { test_models: true, ..SimulatedSettings::default() };
         Self::with(settings, |_| {})
@@ -79,7 +79,7 @@ impl Harness {
         sent.expect("the session is open")
     }
 
-    /// Reads with a new token until so many prompts are dealt with.
+    /// Reads with a new token until that many turns are over.
     async fn read_until_idle(&self, id: SessionId, times: usize) -> Vec<SessionResponse> {
         let token = LiveToken::generate();
         let mut seen = Vec::new();

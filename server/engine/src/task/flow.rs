@@ -1,7 +1,7 @@
 //! The control flow of a task: which prompt goes where, what its answer means, what comes next.
 //!
 //! Knows sessions only as a [`Port`], so that every path can be tested as a table of what the
-//! sessions did and what the engine did about it.
+//! sessions do and how the flow reacts.
 //!
 //! ```text
 //!   availability ──no──▶ failed
@@ -28,25 +28,25 @@ use wire::{
 use super::judgement::{Answer, Variables, judge_condition, judge_tools};
 use crate::session::CalledTool;
 
-/// How often a task prompt is tried in all when its sessions crash or its turns fail.
+/// How often a task prompt is tried in total if its sessions crash or its turns fail.
 const TASK_TRIES: usize = 5;
 
 /// First line of a prompt that is sent again after a crash or a failed turn.
 const AFTER_CRASH: &str = "The session crashed, please redo and here is the last request:";
 
-/// Who does what.
+/// Which session runs the prompt, and which one judges the conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
-    /// A session that somebody else opened does everything, and is not replaced.
+    /// A user's session does everything, and is not replaced if it crashes.
     Borrowing,
     /// One session of the task's model does everything.
     SingleModel,
-    /// A session for each run of the prompt, and a driving one for each condition.
+    /// One session for each attempt at the prompt, and a driving one for each condition.
     SeveralModels,
 }
 
 impl Mode {
-    /// How a task is run that opens its own sessions.
+    /// The mode of a task that opens its own sessions.
     pub(super) fn managed(task: &Task) -> Self {
         match &task.criteria {
             Some(criteria) if !criteria.run_condition_in_same_session => Self::SeveralModels,
@@ -55,7 +55,7 @@ impl Mode {
     }
 }
 
-/// What is to be run.
+/// A task with all that its flow depends on.
 #[derive(Clone, Debug)]
 pub(super) struct Plan<'a> {
     pub(super) task: &'a Task,
@@ -65,13 +65,13 @@ pub(super) struct Plan<'a> {
     pub(super) driving_retries: &'a [DrivingSessionRetry],
 }
 
-/// What the flow needs of the world. One session of a role is open at a time.
+/// What the flow needs from outside. At most one session is open at a time.
 pub(super) trait Port: Send {
-    /// Opens a session.
+    /// Opens a session, to which the next prompts go.
     fn open(&mut self, role: Role, model: &str) -> impl Future<Output = Result<(), Broken>> + Send;
 
-    /// Sends a prompt to the open session and waits for the end of its turn. With the tools that
-    /// were called even if the turn did not end well.
+    /// Sends a prompt to the open session and waits for the end of its turn. Returns the tool calls
+    /// even if the turn failed.
     fn send(
         &mut self,
         prompt: String,
@@ -83,36 +83,37 @@ pub(super) trait Port: Send {
     /// Closes the open session.
     fn close(&mut self, succeeded: bool) -> impl Future<Output = ()> + Send;
 
-    /// Tells the readers.
+    /// Reports a decision to the readers of the task.
     fn decide(&mut self, decision: Decision);
 }
 
-/// Why a session did not do what it was asked to.
+/// Why a prompt got no answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Broken {
     /// The session crashed or failed to start.
     Crashed(String),
-    /// The turn failed or was aborted; the session is alive. Costs a try, as a crash does.
+    /// The turn failed or was aborted; the session is alive. Counts as a try, like a crash.
     TurnFailed(FailedTurn, String),
-    /// The task is to stop.
+    /// The task was asked to stop.
     Stopped,
 }
 
 /// How a run of a task ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskEnd {
-    /// It was done.
+    /// Its criteria are met, or it has none.
     Succeeded,
-    /// It was not done.
+    /// It isn't available, or its criteria were not met.
     Failed,
-    /// Unknown whether it was done: its sessions crashed or their turns failed. Holds the last error.
+    /// Unknown whether it succeeded: its sessions crashed or their turns failed. Holds the last
+    /// error.
     Crashed(String),
-    /// It was stopped.
+    /// It was stopped before its end.
     Stopped,
 }
 
 impl TaskEnd {
-    /// Which end, without what may be private.
+    /// Name for logs, without the error, which may be private.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Succeeded => "succeeded",
@@ -141,7 +142,7 @@ pub(super) async fn run(plan: Plan<'_>, user_input: String, port: &mut impl Port
             (Decision::Failed(cause), end)
         }
     };
-    // A session whose task failed did what it was asked to.
+    // A session did its part even if the task failed.
     flow.close(matches!(end, TaskEnd::Succeeded | TaskEnd::Failed)).await;
     if end == TaskEnd::Stopped {
         port.decide(Decision::Stopped);
@@ -154,11 +155,11 @@ struct Flow<'a, P> {
     plan: Plan<'a>,
     variables: Variables,
     port: &'a mut P,
-    /// Whether a session of our own is open.
+    /// Whether a session of the task's own is open.
     open: bool,
 }
 
-/// A prompt, and what is added when it is sent for the second time.
+/// A prompt, and what is added to it in a retry.
 #[derive(Clone, Copy)]
 struct Request<'a> {
     prompt: &'a Prompt,
@@ -212,8 +213,8 @@ impl<P: Port> Flow<'_, P> {
         if met { Ok(()) } else { Err(FailureCause::NotAvailable) }
     }
 
-    /// What is not met after an attempt, if anything. The condition is not asked for if tools are
-    /// missing.
+    /// The criterion that is not met after an attempt, if any. If tools are missing, the condition
+    /// is not checked.
     async fn check_criteria(
         &mut self,
         criteria: &Criteria,
@@ -229,7 +230,7 @@ impl<P: Port> Flow<'_, P> {
         Ok(unmet)
     }
 
-    /// Tries again until the criteria are met or no retry is left.
+    /// Retries until the criteria are met or no retry is left.
     async fn retry(&mut self, criteria: &Criteria, mut unmet: Unmet) -> Result<(), FailureCause> {
         let retries = criteria.failure_action.retry_times;
         for attempt in (1..=retries).map(|retry| retry.saturating_add(1)) {
@@ -266,7 +267,7 @@ impl<P: Port> Flow<'_, P> {
         self.check_criteria(criteria, &tools, attempt).await
     }
 
-    /// The condition as it was sent, and how it was judged.
+    /// Asks for a condition; returns its text as it was sent, and the verdict.
     async fn ask_condition(
         &mut self,
         condition: &Prompt,
@@ -276,14 +277,13 @@ impl<P: Port> Flow<'_, P> {
         Ok((content, judge_condition(&tools)))
     }
 
-    /// Sends a prompt, again and again while its sessions crash or its turns fail, and the budget
-    /// lasts.
+    /// Sends a prompt, and again if its session crashes or its turn fails, while the budget lasts.
     async fn ask(
         &mut self,
         role: Role,
         request: Request<'_>,
     ) -> Result<Vec<CalledTool>, FailureCause> {
-        // One session that does everything is the task's.
+        // If one session does everything, it has the task's role.
         let role = if self.plan.mode == Mode::SeveralModels { role } else { Role::Task };
         let (mut crashes, mut failed_turns) = (0, 0);
         let mut cause = None;
@@ -327,7 +327,7 @@ impl<P: Port> Flow<'_, P> {
         Err(cause.unwrap_or(nothing_tried))
     }
 
-    /// Sends a prompt once. If that fails, says in which session.
+    /// Sends a prompt once. An error has the session that failed, if one was open.
     async fn ask_once(
         &mut self,
         role: Role,
@@ -348,7 +348,7 @@ impl<P: Port> Flow<'_, P> {
         let text = if is_repeated { format!("{AFTER_CRASH}\n{text}") } else { text };
         let (tools, result) = self.port.send(text).await;
         self.variables.note(&tools);
-        // Its mission has ended, unless it is the one that does everything.
+        // It is no longer needed, unless it does everything.
         if result.is_err() || self.plan.mode == Mode::SeveralModels {
             self.close(result.is_ok()).await;
         }
@@ -362,22 +362,22 @@ impl<P: Port> Flow<'_, P> {
     }
 }
 
-/// The models with which a prompt is tried, one after the other.
+/// The models to try a prompt with, one after the other.
 fn budget<'a>(plan: &Plan<'a>, role: Role) -> Box<dyn Iterator<Item = &'a str> + Send + 'a> {
     match (plan.mode, role) {
         (Mode::Borrowing, _) => Box::new(iter::once(plan.task_model)),
         (_, Role::Task) => Box::new(iter::repeat_n(plan.task_model, TASK_TRIES)),
         (_, Role::Driving) => {
-            Box::new(iter::once(plan.driving_model).chain(rounds(plan.driving_retries)))
+            Box::new(iter::once(plan.driving_model).chain(round_robin(plan.driving_retries)))
         }
     }
 }
 
-/// Rounds over the models, each with one try for every model that has retries left.
-fn rounds(retries: &[DrivingSessionRetry]) -> impl Iterator<Item = &str> + Send {
+/// One retry of each model in turn, until all have used up theirs.
+fn round_robin(retries: &[DrivingSessionRetry]) -> impl Iterator<Item = &str> + Send {
     let longest = retries.iter().map(|model| model.retries).max().unwrap_or(0);
-    (0..longest).flat_map(move |round| {
-        let left = retries.iter().filter(move |model| model.retries > round);
+    (0..longest).flat_map(move |used| {
+        let left = retries.iter().filter(move |model| model.retries > used);
         left.map(|model| model.model_id.as_str())
     })
 }

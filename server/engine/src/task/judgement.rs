@@ -1,4 +1,4 @@
-//! What the tools that were called in a turn mean: conditions, criteria, reported values.
+//! What a turn's tool calls mean for conditions, criteria and reported values.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ impl Variables {
         Self { user_input, task_model, ..Self::default() }
     }
 
-    /// Notes what was reported in a turn.
+    /// Takes over the values that were reported in a turn.
     pub(super) fn note(&mut self, tools: &[CalledTool]) {
         for tool in tools.iter().filter(|tool| tool.succeeded) {
             let argument = tool.argument().unwrap_or_default();
@@ -41,7 +41,7 @@ impl Variables {
         }
     }
 
-    /// A prompt with the values of now.
+    /// Fills in the current values.
     pub(super) fn fill_in(&self, prompt: &Prompt) -> String {
         prompt.fill_in(|variable| self.value(variable).map(Cow::Borrowed))
     }
@@ -61,7 +61,7 @@ impl Variables {
     }
 }
 
-/// What a judge said of a condition.
+/// A model's verdict on a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) met: bool,
@@ -79,7 +79,7 @@ pub(super) fn judge_condition(tools: &[CalledTool]) -> Answer {
     }
 }
 
-/// What is unmet unless all required tools were called.
+/// The unmet criterion, unless all required tools were called.
 pub(super) fn judge_tools(required: &[String], tools: &[CalledTool]) -> Option<Unmet> {
     let called = |name: &String| tools.iter().any(|tool| tool.succeeded && tool.name == *name);
     let missing: Vec<_> = required.iter().filter(|name| !called(name)).cloned().collect();

@@ -24,7 +24,7 @@ pub struct TaskManager {
     sessions: Arc<SessionManager>,
     lifecycle: Lifecycle,
     live: Arc<LiveRegistry<TaskId, TaskResponse>>,
-    /// The runs whose logs are kept, ended ones included.
+    /// The runs whose logs are in memory, including ended ones.
     runs: Mutex<HashMap<TaskId, Run>>,
 }
 
@@ -34,20 +34,20 @@ struct Run {
     handle: Handle,
 }
 
-/// What a job needs to say to have a task run.
+/// A task that opens its own sessions, as a job starts it.
 #[derive(Clone, Debug)]
 pub struct ManagedTask {
-    /// Where the task stands.
+    /// The entry that defines the task.
     pub entry: Arc<Entry>,
-    /// Its name there.
+    /// The task's name in the entry.
     pub name: String,
-    /// What runs it instead of its own model.
+    /// Model to use instead of the task's own.
     pub model_override: Option<Model>,
-    /// Where its agents work; empty for the default folder.
+    /// The folder that its agents work in; empty for the default one.
     pub working_directory: String,
-    /// How its agents' tools that ask are dealt with.
+    /// How permission requests of its agents' tools are answered.
     pub permissions: SessionPermissions,
-    /// The work that it runs for, if it belongs to a job.
+    /// The work that it runs for, if it is part of a job.
     pub work: Option<WorkOfJob>,
     /// What the user typed.
     pub user_input: String,
@@ -56,7 +56,7 @@ pub struct ManagedTask {
 /// Handle to a running task.
 #[derive(Debug)]
 pub struct RunningTask {
-    /// Names the run.
+    /// Id of the run, to read its log.
     pub id: TaskId,
     outcome: oneshot::Receiver<TaskEnd>,
     handle: Handle,
@@ -64,24 +64,24 @@ pub struct RunningTask {
 }
 
 impl RunningTask {
-    /// Waits for the end. Cancel safe; the task goes on if nobody waits.
+    /// Waits for the end. Cancel safe; the task continues if nobody waits.
     pub async fn outcome(&mut self) -> TaskEnd {
         (&mut self.outcome).await.unwrap_or(TaskEnd::Stopped)
     }
 
-    /// What its turns took so far.
+    /// What its turns have used so far.
     pub fn usage(&self) -> Usage {
         *self.usage.lock()
     }
 
-    /// Tells it to end. It takes its time to close its sessions: wait for the outcome.
+    /// Asks it to stop. Closing its sessions may take a moment: wait for the outcome.
     pub fn begin_stop(&self) {
         self.handle.begin_stop();
     }
 }
 
 impl TaskManager {
-    /// No task yet.
+    /// Creates a manager without tasks.
     pub fn new(
         sessions: Arc<SessionManager>,
         live: Arc<LiveShared>,
@@ -103,7 +103,7 @@ impl TaskManager {
         })
     }
 
-    /// Starts a task in a session that somebody opened and that stays open.
+    /// Starts a task in a session that a user has opened, and that stays open.
     pub fn start_borrowing(
         &self,
         entry: Arc<Entry>,
@@ -179,8 +179,8 @@ impl TaskManager {
         RunningTask { id, outcome, handle: run.handle, usage }
     }
 
-    /// Ends a task and waits until its sessions are closed. One that has ended already stays as it
-    /// is. Cancel safe: the task ends even if nobody waits.
+    /// Ends a task and waits until its sessions are closed. Does nothing to one that has ended.
+    /// Cancel safe: the task ends even if nobody waits.
     pub async fn stop(&self, id: TaskId) -> Result<(), TaskError> {
         let run = self.runs.lock().get(&id).cloned().ok_or(TaskError::TaskNotFound)?;
         if run.borrowing {
@@ -188,12 +188,12 @@ impl TaskManager {
         }
         run.handle.begin_stop();
         run.handle.ended().await;
-        // It has ended, whether or not that can be kept.
+        // It has ended even if that can't be stored.
         let _ = self.live.durable(id).await;
         Ok(())
     }
 
-    /// Ends all tasks, those in borrowed sessions included.
+    /// Ends all tasks, including those in borrowed sessions.
     pub async fn stop_all(&self) {
         let handles = self.runs.lock().values().map(|run| run.handle.clone()).collect();
         stop_all(handles).await;
@@ -204,7 +204,7 @@ impl TaskManager {
         self.live.poll(id, reader).await
     }
 
-    /// The logs of running tasks and of those that ended not long ago.
+    /// The logs of running tasks and of those that ended recently.
     pub fn live(&self) -> &LiveRegistry<TaskId, TaskResponse> {
         &self.live
     }
@@ -218,7 +218,7 @@ impl TaskManager {
     }
 }
 
-/// A run that is about to begin.
+/// What a run needs to know before it begins.
 struct Start {
     id: TaskId,
     entry: Arc<Entry>,
@@ -239,7 +239,8 @@ impl Start {
         }
     }
 
-    /// The port comes last, because it must be dropped before the end is told.
+    /// Runs the task. The port is the last parameter so that it is dropped before the end is
+    /// reported.
     async fn run(self, borrowing: bool, mut end: Ending<EndOfTask>, mut port: SessionPort) {
         let task = &self.entry.tasks[&self.name];
         let plan = Plan {

@@ -1,4 +1,4 @@
-//! The sessions of one run, as its control flow sees them; and the end of the run.
+//! The sessions of one run, as its control flow sees them, and the end of the run.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use crate::session::{CalledTool, PendingTurn, SessionManager, StartOptions, Turn
 
 /// Where a run's prompts go.
 pub(super) enum Sessions {
-    /// To a session that somebody else opened.
+    /// To a session that a user has opened.
     Borrowed(SessionId),
-    /// To sessions of its own, which work in this folder.
+    /// To sessions of its own in this folder, one at a time.
     Own { working_directory: String, options: StartOptions, open: Option<SessionId> },
 }
 
-/// A run at work.
+/// The port of a running task.
 pub(super) struct SessionPort {
     pub(super) manager: Arc<SessionManager>,
     pub(super) sessions: Sessions,
     pub(super) log: Arc<LiveLog<TaskResponse>>,
     pub(super) stop: CancellationToken,
-    /// What its turns took.
+    /// What its turns have used so far.
     pub(super) usage: Arc<Mutex<Usage>>,
 }
 
@@ -102,7 +102,7 @@ impl Port for SessionPort {
 
     async fn close(&mut self, succeeded: bool) {
         let Some(session_id) = self.take_own() else { return };
-        // One that has crashed is gone already.
+        // Fails if it has crashed, since then it is gone.
         let _ = self.manager.stop(session_id).await;
         self.log.push(&TaskResponse::TaskSessionStopped { session_id, succeeded });
     }
@@ -113,7 +113,7 @@ impl Port for SessionPort {
 }
 
 impl Drop for SessionPort {
-    /// Nothing is left to do, unless a panic passes through.
+    /// Stops a session that is still open, which happens only in a panic.
     fn drop(&mut self) {
         if let Some(session) = self.take_own() {
             let _ = self.manager.begin_stop(session);
@@ -121,10 +121,10 @@ impl Drop for SessionPort {
     }
 }
 
-/// What has to be done when a run ends.
+/// What is needed to end a run, even after a panic.
 pub(super) struct EndOfTask {
     pub(super) log: Arc<LiveLog<TaskResponse>>,
-    /// For who started it.
+    /// Taken by whoever started the task.
     pub(super) outcome: Option<oneshot::Sender<TaskEnd>>,
     pub(super) end: TaskEnd,
 }

@@ -1,4 +1,4 @@
-//! Tasks on simulated models, in virtual time: what the sessions see, and that none is left.
+//! Tasks on simulated models, in virtual time: what the sessions see, and that none stays open.
 
 mod borrowing;
 mod managed;
@@ -48,7 +48,7 @@ fn entry(task: &Value) -> Arc<Entry> {
     Arc::new(Entry::parse(&entry.to_string()).unwrap_or_else(|problems| panic!("{problems}")))
 }
 
-/// A task with a model, a prompt and whatever else.
+/// A task with a model, a prompt and any other fields.
 fn task(prompt: &str, rest: Value) -> Value {
     let mut task = json!({
         "model": { "category": "work" },

@@ -1,4 +1,4 @@
-//! What extensions are asked.
+//! Hooks: what the portal asks extensions.
 
 use agents::openai::{OpenAi, ProviderLimits, ProviderSettings};
 use agents::provider::{BaseUrl, ProviderModel};
@@ -110,7 +110,7 @@ async fn errors_are_repeated_or_passed_over() {
     project.end().await;
 }
 
-/// What a model of a provider reads.
+/// What a provider's model gets to read.
 #[tokio::test]
 async fn a_provider_is_sent_context_and_new_tools_at_once() {
     let stub = StubProvider::start().await.expect("a stub");
@@ -143,7 +143,7 @@ async fn a_provider_is_sent_context_and_new_tools_at_once() {
     let has_tool = |chat: usize| stub.chats()[chat]["tools"].to_string().contains("late_tool");
     assert_eq!([1, 2, 3].map(has_tool), [false, true, true], "within one turn");
 
-    // Asked again after an error, a prompt is still one prompt.
+    // A prompt that is retried after an error is still one prompt.
     stub.push(Answer::json(500, &json!({ "error": { "message": "please retry" } })));
     stub.push(Frames::saying("at last"));
     let seen = project.ask(id, "once more").await;

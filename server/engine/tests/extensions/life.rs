@@ -1,4 +1,4 @@
-//! How extensions begin and end, and what of it a session notices.
+//! How extensions start and end, and what a session notices of it.
 
 use wire::ExtensionSource::{Project as OfProject, User};
 
@@ -67,7 +67,7 @@ async fn nothing_is_left_of_an_extension_that_does_not_want_to_end() {
     let is_alive = |process: &&str| Path::new("/proc").join(process).join("fd").exists();
     assert_eq!(processes.split(' ').filter(is_alive).count(), 2, "{processes}");
     project.sessions.stop(id).await.expect("an open session");
-    // The child is adopted by somebody who has to notice its end.
+    // The orphaned child is reaped by another process, which may take a moment.
     until(|| processes.split(' ').filter(is_alive).count() == 0).await;
     project.end().await;
 }
@@ -92,7 +92,7 @@ async fn nothing_is_started_in_a_folder_that_is_not_trusted() {
     assert_eq!(states, [ExtensionState::Running; 2]);
     let seen = project.ask(id, "use the greet_someone tool with you").await;
     assert_eq!(results(&seen), [Ok("Hello, you!".to_owned())]);
-    // Remembered for the next one; and forgotten again in both.
+    // Remembered for the next session, then forgotten in both.
     let other = project.start().await;
     let seen = project.ask(other, "use the greet_someone tool with you").await;
     assert_eq!(results(&seen), [Ok("Hello, you!".to_owned())]);

@@ -1,4 +1,4 @@
-//! What extensions do in a session by themselves.
+//! What extensions do in a session on their own.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What extensions add.
+//! The tools that extensions add to a session.
 
 use wire::{PendingPermission, PermissionDecision, PermissionKind};
 
@@ -44,7 +44,7 @@ async fn arguments_are_checked_before_the_call() {
 
 #[tokio::test]
 async fn a_tool_knows_its_call_and_no_secrets() {
-    // One that cargo sets for tests.
+    // A variable that cargo sets for tests.
     const SECRET: &str = "CARGO_PKG_NAME";
     let project = Project::new(&["tools"], simulated(), |settings| {
         settings.secrets = vec![SECRET.to_owned()];

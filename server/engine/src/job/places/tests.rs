@@ -17,7 +17,7 @@ fn queue_of(places: &Places, items: impl IntoIterator<Item = u32>) -> PlaceQueue
     queue
 }
 
-/// Asks once and hangs up.
+/// Polls once, then cancels.
 async fn ask(queue: &mut PlaceQueue<u32>) -> Option<(u32, Place)> {
     tokio::select! {
         biased;
@@ -63,7 +63,7 @@ async fn jobs_take_turns_however_much_waits_in_one() {
     let mut small = queue_of(&places, 100..102);
     assert!(ask(&mut small).await.is_none());
 
-    // Nothing of the huge job is in the server's line: it has all places that it may have.
+    // The huge job is not in the server's line: it already has all the places it may have.
     let [one, _other] = running;
     drop(one);
     let small_place = ask_for(&mut small, 100).await;
@@ -102,7 +102,7 @@ async fn a_queue_that_is_dropped_holds_up_nobody() {
     assert!(ask(&mut waiting).await.is_none());
     assert!(ask(&mut last).await.is_none());
     drop(waiting);
-    // The place is given to a queue that never fetches it.
+    // The place goes to a queue that never picks it up.
     drop(place);
     assert!(ask(&mut last).await.is_none());
     drop(given);
@@ -119,7 +119,7 @@ async fn an_empty_queue_waits_and_takes_no_place() {
     ask_for(&mut queue, 1).await;
 }
 
-/// A task of a second, which counts itself in its job and in all.
+/// A task that takes a second, and counts itself in its job and in total.
 async fn run_task(place: Place, running: [Arc<AtomicUsize>; 2]) {
     let bounds = [4, 2];
     for (running, bound) in running.iter().zip(bounds) {
@@ -163,7 +163,7 @@ async fn many_jobs_get_through_within_the_bounds_and_evenly() {
         ends.push(job.expect("it ends in order"));
     }
     assert!(ends.is_sorted(), "small jobs end first: {ends:?}");
-    // Five jobs on four places: each has a place in at least every second turn.
+    // Five jobs on four places: each gets a place at least every other second.
     for (count, seconds) in ends {
         assert!(seconds <= u64::from(2 * count), "{count} tasks in {seconds} s");
     }

@@ -15,22 +15,22 @@ use wire::entry::Work;
 
 use super::PlanError;
 
-/// Where control goes.
+/// A jump target: where control goes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Target {
-    /// To a work, by id.
+    /// Starts a work, by its id.
     Work(u32),
-    /// To all arms of a `Par`, by its place in the layout.
+    /// Starts all arms of a `Par`, by its index in the layout.
     Fork(usize),
-    /// To the end of a `Par`, out of one of its arms.
+    /// Ends one arm of a `Par`.
     Join { par: usize, succeeded: bool },
-    /// Back to the start of a loop, by its place in the layout.
+    /// Back to the start of a loop, by its index in the layout.
     Again(usize),
-    /// Out of the job.
+    /// Ends the job; true if it succeeded.
     End(bool),
 }
 
-/// Where control goes after something.
+/// Where control goes after a work, or a tree of works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exits {
     succeeded: Target,
@@ -38,7 +38,7 @@ pub(super) struct Exits {
 }
 
 impl Exits {
-    /// To `wanted` if the result is `result`, to `other` if not.
+    /// `wanted` if the condition's result equals `result`, else `other`.
     fn of_condition(result: bool, wanted: Target, other: Target) -> Self {
         if result {
             Self { succeeded: wanted, failed: other }
@@ -54,12 +54,12 @@ impl Exits {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Par {
-    /// The start of each child, in order. Every one begins with a work or a `Fork`.
+    /// The start of each child, in order: a work or a `Fork`.
     pub(super) arms: Vec<Target>,
     pub(super) exits: Exits,
 }
 
-/// A work, laid out.
+/// A tree of works as a program of jumps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) start: Target,
@@ -75,13 +75,13 @@ impl Layout {
         let mut layout =
             Self { start, works: BTreeMap::new(), pars: Vec::new(), loops: Vec::new() };
         let exits = Exits { succeeded: Target::End(true), failed: Target::End(false) };
-        layout.start = layout.lay(work, exits)?;
+        layout.start = layout.lay_out(work, exits)?;
         Ok(layout)
     }
 
-    /// Lays out `work`, back to front: what comes after it is known already. Returns where it
-    /// starts, which is a work or a `Fork`: so control cannot go round without anything running.
-    fn lay(&mut self, work: &Work, exits: Exits) -> Result<Target, PlanError> {
+    /// Lays out `work` back to front, since `exits` must be known. Returns its start, which is a
+    /// work or a `Fork`: so control can't loop without anything running.
+    fn lay_out(&mut self, work: &Work, exits: Exits) -> Result<Target, PlanError> {
         match work {
             Work::Ref { work_id_in_job: id, .. } => match self.works.insert(*id, exits) {
                 None => Ok(Target::Work(*id)),
@@ -89,7 +89,7 @@ impl Layout {
             },
             Work::Seq { works } if !works.is_empty() => {
                 works.iter().rev().try_fold(exits.succeeded, |succeeded, work| {
-                    self.lay(work, Exits { succeeded, ..exits })
+                    self.lay_out(work, Exits { succeeded, ..exits })
                 })
             }
             Work::Par { works } if !works.is_empty() => {
@@ -97,41 +97,41 @@ impl Layout {
                 self.pars.push(Par { arms: Vec::new(), exits });
                 let join = |succeeded| Target::Join { par, succeeded };
                 let exits = Exits { succeeded: join(true), failed: join(false) };
-                let arms = works.iter().map(|work| self.lay(work, exits));
+                let arms = works.iter().map(|work| self.lay_out(work, exits));
                 let arms = arms.collect::<Result<_, _>>()?;
                 self.pars[par].arms = arms;
                 Ok(Target::Fork(par))
             }
             Work::Seq { .. } | Work::Par { .. } => Err(PlanError::NoWorks),
             Work::Loop { pre_condition, body, post_condition } => {
-                // The start is known last: until then its place stands for it.
-                let place = self.loops.len();
+                // The start is known last, so `Again` refers to it by index.
+                let index = self.loops.len();
                 self.loops.push(exits.succeeded);
                 let end = exits.succeeded;
                 let after_body = match post_condition {
                     Some((result, work)) => {
-                        let exits = Exits::of_condition(*result, Target::Again(place), end);
-                        self.lay(work, exits)?
+                        let exits = Exits::of_condition(*result, Target::Again(index), end);
+                        self.lay_out(work, exits)?
                     }
                     None => end,
                 };
-                let body = self.lay(body, Exits { succeeded: after_body, ..exits })?;
+                let body = self.lay_out(body, Exits { succeeded: after_body, ..exits })?;
                 let start = match pre_condition {
                     Some((result, work)) => {
-                        self.lay(work, Exits::of_condition(*result, body, end))?
+                        self.lay_out(work, Exits::of_condition(*result, body, end))?
                     }
                     None => body,
                 };
-                self.loops[place] = start;
+                self.loops[index] = start;
                 Ok(start)
             }
             Work::Alt { condition, true_work, false_work } => {
                 let mut branch = |work: &Option<Box<Work>>| match work {
-                    Some(work) => self.lay(work, exits),
+                    Some(work) => self.lay_out(work, exits),
                     None => Ok(exits.succeeded),
                 };
                 let exits = Exits { succeeded: branch(true_work)?, failed: branch(false_work)? };
-                self.lay(condition, exits)
+                self.lay_out(condition, exits)
             }
         }
     }

@@ -1,5 +1,4 @@
-//! Works to plan, and the rules in tables of exact orders. What holds for any work stands in
-//! `random`.
+//! Works to plan, and the rules in tables of exact orders. What holds for any work is in `random`.
 
 mod random;
 mod rules;

@@ -1,4 +1,4 @@
-//! Stopping and crashing.
+//! How sessions end: stopped by users, or by a crash of the agent.
 
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ async fn shutdown_alone_ends_sessions_too() {
     harness.read_to_the_end(id).await;
 }
 
-/// An agent that does what no simulated one does.
+/// An agent that misbehaves in ways that the simulated ones don't.
 #[derive(Default)]
 struct Unruly {
     events: Mutex<Option<AgentEvents>>,

@@ -9,7 +9,7 @@ use wire::{ToolError, ToolResult};
 use super::super::stream::Stream;
 use super::*;
 
-/// What readers get of a turn in which an agent reports this.
+/// What readers get if an agent reports these events in a turn.
 async fn turn(events: impl IntoIterator<Item = AgentEvent>) -> Vec<SessionResponse> {
     let log = LiveLog::new(LiveShared::new(LiveSettings::default()));
     let stream = Stream::new(log.clone());
@@ -17,7 +17,7 @@ async fn turn(events: impl IntoIterator<Item = AgentEvent>) -> Vec<SessionRespon
     let mut seen = Vec::new();
     for event in events {
         stream.report(event);
-        // In step, so that deltas are seen.
+        // In step with the agent, so that deltas are seen.
         if let Ok(delivery) = log.poll(reader.clone()).await {
             let entries = delivery.entries().into_iter();
             seen.extend(entries.map(|json| serde_json::from_str(&json).expect("a response")));

@@ -52,7 +52,7 @@ impl Server {
         self.journal.record(id.into()).await.expect("read").expect("kept").0
     }
 
-    /// An orderly stop.
+    /// Shuts the server down in an orderly way.
     async fn end(self) {
         self.harness.end().await;
         self.journal.close();
@@ -136,7 +136,7 @@ async fn a_turn_that_a_crash_cuts_off_is_closed_at_the_next_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let id = SessionId::generate();
     {
-        // What a server had written when it was killed.
+        // What the server had written before it was killed.
         let journal = Arc::new(SqliteJournal::open(folder.path()).expect("a store"));
         let live = LiveShared::with_journal(LiveSettings::for_tests(), journal.clone());
         let log = LiveLog::prepare(live, id.into());

@@ -11,7 +11,7 @@ use wire::entry::JOB_BOOLEAN_TRUE;
 
 use super::*;
 
-/// A prompt to a resumed conversation; returns what was reported.
+/// Sends a prompt to a resumed conversation and returns what was reported.
 async fn resume_and_ask(
     backend: &dyn AgentBackend,
     folder: &str,
@@ -34,7 +34,7 @@ async fn resume_and_ask(
     std::mem::take(&mut *reported.lock())
 }
 
-/// No id of a turn, text or call that readers have seen may come again.
+/// Checks that no id of a turn, text or call that readers have seen is used again.
 fn assert_ids_are_new(before: &[SessionResponse], after: &[AgentEvent]) {
     let before = format!("{before:?}");
     for event in after {
@@ -53,7 +53,7 @@ fn sent(stub: &StubProvider) -> Vec<Value> {
     last["messages"].as_array().expect("messages").clone()
 }
 
-/// The same, with the ids of calls by the order in which they came: facts do not have them.
+/// The same, with call ids numbered in order: facts don't have the provider's ids.
 fn without_ids(mut messages: Vec<Value>) -> Vec<Value> {
     let mut known: Vec<Value> = Vec::new();
     for message in &mut messages {

@@ -163,12 +163,12 @@ async fn a_turn_is_aborted_at_any_point_and_the_session_stays() {
         let begun = Instant::now();
         harness.sessions.get(id).expect("open").abort();
         let seen = harness.read_until_idle(id, 1).await;
-        // At once, but for the time between two answers to one reader.
+        // At once, apart from the least time between two answers to one reader.
         assert!(begun.elapsed() <= Duration::from_millis(5));
         let said = messages(&seen);
         let partial = "one two three four".starts_with(said.first().map_or("", |text| text));
         assert!(partial, "{said:?}");
-        // What was queued has its turn.
+        // Queued prompts still get their turns.
         let seen = harness.read_until_idle(id, 2).await;
         assert_eq!(messages(&seen).last().map(String::as_str), Some("queued"));
         harness.end().await;
@@ -247,7 +247,7 @@ async fn the_outcome_tells_how_a_turn_ended() {
     let mut queued = harness.send(id, "say never");
     let mut last = harness.send(id, "say last");
     sleep(Duration::from_secs(1)).await;
-    // Each can only be aborted by its own handle.
+    // Each handle aborts its own turn only.
     queued.abort();
     waiting.abort();
     assert_eq!(waiting.outcome().await.ended, TurnEnd::Aborted);

@@ -1,4 +1,4 @@
-//! Every path of the control flow, as tables: what the sessions do, and what is done about it.
+//! Every path of the control flow, as tables: what the sessions do, and how the flow reacts.
 
 mod setbacks;
 
@@ -23,9 +23,9 @@ fn entry(task: &Value) -> Entry {
     Entry::parse(&entry.to_string()).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// Sessions that follow a script, and the minutes of what happened.
+/// Sessions that follow a script, and a transcript of what happened.
 struct Script {
-    /// What becomes of each prompt: a job tool and its argument, `nothing`, `crash`, `fail`, `abort`
+    /// The outcome of each prompt: a job tool and its argument, `nothing`, `crash`, `fail`, `abort`
     /// or `stop`; or, before a session is opened, `refuse` or `stop opening`.
     acts: VecDeque<&'static str>,
     minutes: String,
@@ -91,7 +91,7 @@ impl Port for Script {
 
     fn decide(&mut self, decision: Decision) {
         self.decisions.push(decision.clone());
-        // Opening one is noted already.
+        // Opening it is in the transcript already.
         if !matches!(decision, Decision::SessionStarted { .. }) {
             let text = decision.to_string();
             self.note(text.lines().next().unwrap_or_default());
@@ -276,7 +276,7 @@ async fn a_retry_tells_what_was_missing() {
         "condition": ["is it:", IS_IT],
         "failureAction": { "retryTimes": 2, "additionalPrompt": ["go on,", "$reported-document"] },
     }}));
-    // Without the tools the condition is not asked for; with them only the last turn counts.
+    // Without the tools the condition is not checked; with them only the last turn counts.
     let acts = ["prepare_document a.md", "prerequisite_failed no", "nothing"];
     check(task, &acts, "
         open task w
@@ -317,7 +317,7 @@ fn each_round_tries_every_model_that_has_retries_left() {
                 retries: *retries,
             })
             .collect();
-        rounds(&retries).collect()
+        round_robin(&retries).collect()
     };
     assert_eq!(order(&[("a", 2), ("b", 1), ("c", 3)]), "abcacc");
     assert_eq!(order(&[("a", 0), ("b", 1)]), "b");

@@ -1,4 +1,4 @@
-//! Tasks in a session that somebody else opened.
+//! Tasks in a session that a user has opened.
 
 use tokio::time::sleep;
 

@@ -4,7 +4,7 @@ use tokio::time::sleep;
 
 use super::*;
 
-/// What a prompt says that makes the judge say no at first; and in a retry, yes.
+/// Text in a prompt that makes the judge say no at first, and yes in a retry.
 const REPORT_NO: &str =
     "Use the job_prepare_document tool with the argument \"job_boolean_false\".";
 const REPORT_YES: &str =
@@ -157,7 +157,7 @@ async fn a_crash_is_recovered_from() {
         minutes.prefixes(),
         "[SESSION STARTED]\n[SESSION CRASHED]\n[SESSION STARTED]\n[TASK SUCCEEDED]"
     );
-    // The session that is named is the one that crashed.
+    // The decision names the session that crashed.
     let mut started = None;
     for response in &minutes.responses {
         match response {

@@ -20,7 +20,7 @@ fn numbered_work() -> impl Strategy<Value = Work> {
 /// One run of a work: its id, and how many runs of it there were before.
 type Run = (u32, usize);
 
-/// What each run results in, whenever it happens.
+/// The result of each run, whenever it happens.
 #[derive(Clone, Debug)]
 struct Results(Vec<bool>);
 
@@ -35,14 +35,14 @@ fn any_results() -> impl Strategy<Value = Results> {
     proptest::collection::vec(prop::bool::weighted(0.6), 89).prop_map(Results)
 }
 
-/// What ran, and what had to be over before it.
+/// What ran, and what had to end before it.
 enum Trace {
     Run(Run),
     InOrder(Vec<Trace>),
     SideBySide(Vec<Trace>),
 }
 
-/// The rules, as they are written down.
+/// The rules, implemented literally.
 struct Reference<'a> {
     results: &'a Results,
     runs: BTreeMap<u32, usize>,
@@ -151,7 +151,7 @@ fn live(work: &Work, results: &Results, picks: &[prop::sample::Index]) -> Lived 
 }
 
 impl Lived {
-    /// Checks that a part of the trace began at a moment; gives the moment when it was over.
+    /// Checks that a part of the trace began at a moment; returns the moment of its end.
     fn check(&self, trace: &Trace, begun: usize) -> usize {
         match trace {
             Trace::Run(run) => {

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::*;
 
-/// Runs a job as a text tells and compares what the plan made of it: `>1` is a start of work 1,
-/// `1+` and `1-` are its success and failure, `ok` and `failed` are the end of the job.
+/// Runs a job by a script and checks what the plan does: `>1` is a start of work 1, `1+` and `1-`
+/// are its success and failure, `ok` and `failed` are the end of the job.
 fn assert_run(work: &Work, told: &str) {
     let mut plan = Plan::new(work).expect("a plan");
     let mut seen = String::new();
@@ -190,7 +190,7 @@ fn a_loop_runs_its_parallel_body_afresh_each_time() {
             ">1 >2 1- 2+ failed",
         ],
     );
-    // A failure in one round is forgotten in the next.
+    // A failure in one iteration is forgotten in the next.
     assert_runs(
         &repeat(None, task(2), Some((false, par([task(0), task(1)])))),
         &[">2 2+ >0 >1 0- 1+ >2 2+ >0 >1 0+ 1+ ok"],
@@ -275,7 +275,7 @@ fn an_endless_loop_of_loops_comes_back_to_the_same_state() {
 
 #[test]
 fn large_works_are_planned_in_linear_time() {
-    // Anything that looks at the whole work with each stop would take minutes here.
+    // A plan that walked the whole tree at each stop would take minutes here.
     const WORKS: u32 = 100_000;
     for work in [seq((0..WORKS).map(task)), par((0..WORKS).map(task))] {
         let mut plan = Plan::new(&work).expect("a plan");
