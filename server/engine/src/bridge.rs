@@ -1,9 +1,10 @@
 //! Prompts and agent runs in workspace folders, for clients that speak plain HTTP and server-sent
 //! events.
 //!
-//! A *session* is a workspace folder with its history. A message to it starts a *run*: the model
-//! answers, or an agent works towards a goal in the folder, step by step. Everything that happens
-//! goes over one *bus* of numbered events, from which any number of clients read.
+//! A *project* is a workspace folder with its history; on the wire it is called a session. A
+//! message to it starts a *run*: the model answers, or an agent works towards a goal in the folder,
+//! step by step. Everything that happens goes to one *bus* of numbered events, from which any
+//! number of clients read.
 //!
 //! ```text
 //!   message ─► Bridge ─► Run (one future) ─┬─► Talk ─► AgentSession (any model)
@@ -12,11 +13,12 @@
 //!   events ◄── Subscription ◄─── Bus, and with it the history (in memory, then on disk)
 //! ```
 //!
-//! - The runs of one session wait for each other: they change the same files, and each knows what
-//!   was said before. Those of different sessions run at the same time.
-//! - History and bus change together under one lock, so that a history can name the event after
-//!   which a client goes on without a gap.
-//! - Settings can be replaced at any time. A run keeps those it began with.
+//! - The runs of one project wait for each other: they change the same files, and each knows what
+//!   was said before. Those of different projects run concurrently.
+//! - History and bus change together under one lock, so that a history can name the event from
+//!   which a client continues without a gap.
+//! - Settings can be replaced at any time. A run keeps those it began with, except for rights that
+//!   are revoked.
 
 mod board;
 mod bus;
@@ -54,7 +56,7 @@ use wire::{MessageId, PermissionDecision, PermissionMode};
 pub use bus::{Batch, EventRecord, Start, Subscription};
 pub use settings::{AgentRules, BridgeSettings, WorkspaceFolder};
 
-use board::{Board, Session};
+use board::{Board, Project};
 use bus::Bus;
 use rate::Rate;
 use run::Run;
@@ -62,102 +64,102 @@ use store::Store;
 
 /// The longest message, in bytes.
 const MAX_TEXT: usize = 256 * 1024;
-/// The most steps that an agent can be given.
+/// The most steps that a message can give an agent.
 pub const MOST_STEPS: u32 = 100;
-/// Runs of one session that wait or go on.
+/// How many runs of one project may wait or be running.
 const MAX_RUNS: usize = 16;
-/// Clients that read events at a time.
+/// How many clients may read events at a time.
 const MAX_CLIENTS: usize = 1_000;
 
-/// Why the bridge did not do what a client asked for.
+/// Why the bridge refused a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BridgeError {
-    /// Nothing to answer.
+    /// The message is missing, blank, or only the agent prefix.
     #[error("a message needs a `text` that is not empty")]
     TextMissing,
-    /// More than a message can hold.
+    /// The message is longer than the bridge accepts.
     #[error("a message has at most {MAX_TEXT} bytes")]
     TextTooLong,
-    /// No workspace folder of that id or path.
+    /// No project has that id or path.
     #[error("unknown session: `{0}`")]
     SessionNotFound(String),
-    /// Not something that a message can be.
+    /// The mode is neither `prompt` nor `agent`.
     #[error("unknown mode, use `prompt` or `agent`: `{0}`")]
     UnknownMode(String),
-    /// The settings say so.
+    /// The settings don't allow agents.
     #[error("the agent is switched off in the settings")]
     AgentDisabled,
-    /// Too few or too many.
+    /// The number of steps is zero or too large.
     #[error("`maxSteps` is at least 1 and at most {MOST_STEPS}: {0}")]
     StepsOutOfRange(u32),
-    /// No provider has that model now.
+    /// No provider offers this model at the moment.
     #[error("unknown model: `{0}`")]
     ModelIdNotFound(String),
-    /// More messages than the settings allow.
+    /// The rate limit of the settings is exceeded.
     #[error("too many messages, try again in {} s", retry_after.as_secs())]
     TooManyMessages {
-        /// When the next one is taken.
+        /// When the next message will be accepted.
         retry_after: Duration,
     },
-    /// As many runs of the session wait as may.
+    /// The limit of runs in the project is reached.
     #[error("too many runs of this session are waiting")]
     TooManyRuns,
-    /// As many clients read events as may.
+    /// The limit of clients that read events is reached.
     #[error("too many clients read events")]
     TooManyClients,
-    /// Never there, or ended.
+    /// The run never existed, or has ended.
     #[error("no such run: `{0}`")]
     RunNotFound(String),
-    /// Never there, or decided.
+    /// The request never existed, or has been answered.
     #[error("not waiting for a decision: `{0}`")]
     ApprovalNotFound(String),
-    /// The server is about to end.
+    /// The server is shutting down.
     #[error("the server is stopping")]
     Stopping,
 }
 
-/// All sessions, runs and events.
+/// All projects, runs and events of a server.
 pub struct Bridge {
     inner: Arc<Inner>,
     clients: Arc<Semaphore>,
     rate: Mutex<Rate>,
 }
 
-/// What runs need of the bridge.
+/// The part of the bridge that runs share.
 struct Inner {
     catalog: Catalog,
     lifecycle: Lifecycle,
     settings: RwLock<Arc<BridgeSettings>>,
-    /// Of the permissions of all runs.
+    /// Limits the permission mode of all runs.
     limit: ModeLimit,
-    /// Of the folders of all runs.
+    /// Limits the folders that all runs may use.
     roots: RootsLimit,
-    /// Cancelled when no run may use commands any more.
+    /// Cancelled once commands are forbidden; that is final.
     no_commands: CancellationToken,
     board: Mutex<Board>,
     bus: Arc<Bus>,
     store: Option<Store>,
-    /// The futures of the runs.
+    /// Tracks the futures of the runs, for shutdown.
     running: TaskTracker,
 }
 
 impl Bridge {
-    /// The sessions of the settings with their histories from `data`, where they are kept.
-    /// Without it they last as long as the server.
+    /// Opens the projects of the settings, with their histories from the folder `data`. Without it,
+    /// histories last as long as the server.
     ///
-    /// Reads files.
+    /// Blocks while it reads files.
     pub fn new(
         settings: BridgeSettings,
         data: Option<PathBuf>,
         catalog: Catalog,
         lifecycle: Lifecycle,
     ) -> Arc<Self> {
-        // Numbers go on after a restart: what a client has read of the server before is not taken
-        // for something of this one.
+        // Numbers keep increasing over restarts, so that a client's last event id can't refer to a
+        // later event of this server.
         let since_epoch = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let first = since_epoch.map_or(1, |time| u64::try_from(time.as_micros()).unwrap_or(1));
         let store = data.map(Store::new);
-        let board = Board::new(load_sessions(&settings, store.as_ref(), &[]));
+        let board = Board::new(load_projects(&settings, store.as_ref(), &[]));
         Arc::new(Self {
             rate: Mutex::new(Rate::new(settings.messages_per_minute, Instant::now())),
             clients: Arc::new(Semaphore::new(MAX_CLIENTS)),
@@ -176,19 +178,19 @@ impl Bridge {
         })
     }
 
-    /// The settings that count now.
+    /// The settings that apply now.
     pub fn settings(&self) -> Arc<BridgeSettings> {
         Arc::clone(&self.inner.settings.read())
     }
 
-    /// Uses other settings from now on. Reads files.
+    /// Applies other settings. Blocks while it reads files.
     ///
-    /// A folder that is no longer named goes off the list; what runs there goes on, with no more rights
-    /// than the settings give. Approval that they require, and commands and roots that they
-    /// forbid, stay so whatever later settings say.
+    /// A project that is no longer named is unlisted; its runs continue, with no more rights than
+    /// the settings give. Approval that they require stays required, and commands and roots that
+    /// they forbid stay forbidden, whatever later settings say.
     pub fn set_settings(&self, settings: BridgeSettings) {
-        let known: Vec<String> = self.inner.board.lock().session_ids();
-        let loaded = load_sessions(&settings, self.inner.store.as_ref(), &known);
+        let known: Vec<String> = self.inner.board.lock().project_ids();
+        let loaded = load_projects(&settings, self.inner.store.as_ref(), &known);
         self.rate.lock().set(settings.messages_per_minute, Instant::now());
         self.inner.roots.narrow(&settings.agent.allowed_roots);
         if settings.agent.require_approval {
@@ -202,23 +204,23 @@ impl Bridge {
         self.inner.board.lock().relist(&settings.workspaces, loaded);
     }
 
-    /// One session per workspace folder.
+    /// The listed projects, one per workspace folder.
     pub fn sessions(&self) -> Vec<SessionSummary> {
         self.inner.board.lock().summaries()
     }
 
-    /// A session's history, by its id or its absolute path.
+    /// A project's history, by its id or its absolute path.
     pub fn history(&self, id: &str) -> Result<SessionHistory, BridgeError> {
         let board = self.inner.board.lock();
-        // The bus changes with the board locked only.
+        // The bus changes only while the board is locked.
         let last_event_id = self.inner.bus.last_id();
         Ok(board.history(board.find(id)?, last_event_id))
     }
 
-    /// Takes a message and starts its run, which waits for those before it.
+    /// Accepts a message and starts its run, which waits for earlier ones of the project.
     pub async fn send(&self, request: MessageRequest) -> Result<MessageAccepted, BridgeError> {
         let settings = Arc::clone(&self.inner.settings.read());
-        let Order { text, mode, max_steps } = Order::read(&request, &settings.agent)?;
+        let ValidMessage { text, mode, max_steps } = ValidMessage::read(&request, &settings.agent)?;
         let session_id = {
             let board = self.inner.board.lock();
             match request.session_id.as_deref() {
@@ -252,7 +254,7 @@ impl Bridge {
         Ok(MessageAccepted { accepted: true, id, session_id })
     }
 
-    /// Stops a run at once, whatever it does.
+    /// Stops a run at once, whatever it is doing.
     pub fn cancel(&self, id: &str) -> Result<(), BridgeError> {
         let not_found = || BridgeError::RunNotFound(id.to_owned());
         let run = id.parse().map_err(|_| not_found())?;
@@ -261,7 +263,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// Decides about a question. The first decision counts.
+    /// Answers an approval request. Only the first answer counts.
     pub fn decide(&self, approval_id: &str, approved: bool) -> Result<(), BridgeError> {
         let not_found = || BridgeError::ApprovalNotFound(approval_id.to_owned());
         let question = approval_id.parse().map_err(|_| not_found())?;
@@ -271,7 +273,7 @@ impl Bridge {
         desk.resolve(question, decision).map_err(|_| not_found())
     }
 
-    /// Forgets the messages of a session, but for those of runs that go on.
+    /// Deletes a project's messages, except those of active runs.
     pub async fn clear(&self, id: &str) -> Result<(), BridgeError> {
         let session_id = {
             let mut board = self.inner.board.lock();
@@ -283,7 +285,7 @@ impl Bridge {
             session_id
         };
         let inner = Arc::clone(&self.inner);
-        // In the background: it must happen even if the caller hangs up.
+        // In the background: it must complete even if the client disconnects.
         let saved = self.inner.lifecycle.spawn(async move { inner.save(&session_id).await });
         if saved.await.is_err() {
             tracing::error!("saving a history has crashed");
@@ -291,7 +293,7 @@ impl Bridge {
         Ok(())
     }
 
-    /// Follows the events of one session, or of all.
+    /// Subscribes to the events of one project, or of all.
     pub fn subscribe(
         &self,
         session: Option<&str>,
@@ -307,11 +309,11 @@ impl Bridge {
         Ok(self.inner.bus.subscribe(session, start, place))
     }
 
-    /// Cancels all runs, waits for their ends, then ends the events.
+    /// Cancels all runs, waits until they have ended, then closes the bus.
     pub async fn stop_all(&self) {
         self.inner.board.lock().close();
         self.inner.running.close();
-        // Even if nobody waits any longer.
+        // Closed even if this call is cancelled.
         let _close = CloseOnDrop(&self.inner.bus);
         self.inner.running.wait().await;
     }
@@ -326,7 +328,7 @@ impl Drop for CloseOnDrop<'_> {
 }
 
 impl Inner {
-    /// Writes a session's history to where it is kept. The latest state wins.
+    /// Writes a project's history to disk. The latest state wins.
     async fn save(&self, session_id: &str) {
         let Some(store) = &self.store else { return };
         let Some(saving) = self.board.lock().saving(session_id) else { return };
@@ -342,35 +344,35 @@ impl Inner {
     }
 }
 
-/// The sessions of the settings that are not known yet, with what is kept of them.
-fn load_sessions(
+/// The projects of the settings that are not known yet, with their stored histories.
+fn load_projects(
     settings: &BridgeSettings,
     store: Option<&Store>,
     known: &[String],
-) -> Vec<Session> {
+) -> Vec<Project> {
     let new = settings.workspaces.iter().filter(|folder| !known.contains(&folder.id()));
     new.map(|folder| {
         let document = store.and_then(|store| store.read(&folder.id()));
-        Session::new(folder, document, iso_8601(SystemTime::now()))
+        Project::new(folder, document, iso_8601(SystemTime::now()))
     })
     .collect()
 }
 
-/// What a message asks for, checked.
-struct Order {
+/// A message that has been validated.
+struct ValidMessage {
     text: String,
     mode: Mode,
     max_steps: u32,
 }
 
-impl Order {
+impl ValidMessage {
     fn read(request: &MessageRequest, rules: &AgentRules) -> Result<Self, BridgeError> {
         let text = request.text.as_deref().unwrap_or_default().trim();
         if text.len() > MAX_TEXT {
             return Err(BridgeError::TextTooLong);
         }
         let mode = match request.mode.as_deref() {
-            // What other clients call a prompt.
+            // Other clients call a prompt "chat".
             None | Some("chat") => Mode::Prompt,
             Some(mode) => mode.parse().map_err(|_| BridgeError::UnknownMode(mode.to_owned()))?,
         };
@@ -392,7 +394,7 @@ impl Order {
     }
 }
 
-/// A path as people write it names the same folder with and without a slash at its end.
+/// Whether a path from a client names this folder, with or without a trailing slash.
 fn same_folder(path: &Path, given: &str) -> bool {
     Path::new(given).is_absolute() && path.components().eq(Path::new(given).components())
 }

@@ -1,4 +1,4 @@
-//! How everything stands: the sessions with their histories, the runs, the questions.
+//! The state of the bridge: projects with their histories, active runs, pending approvals.
 //!
 //! Plain data behind the bridge's lock.
 
@@ -17,17 +17,17 @@ use super::settings::WorkspaceFolder;
 use super::store::Document;
 use super::{BridgeError, MAX_RUNS, same_folder};
 
-/// What a history holds. The oldest messages go first.
+/// The size of a history, in messages and bytes. The oldest messages are dropped first.
 const MAX_MESSAGES: usize = 1_000;
 const MAX_HISTORY: usize = 4 * 1024 * 1024;
-/// What of it a model is told with a prompt.
-const MAX_TOLD_MESSAGES: usize = 40;
-const MAX_TOLD: usize = 32 * 1024;
-const MAX_TOLD_EACH: usize = 4 * 1024;
+/// How much of the history a model gets with a prompt, in messages and bytes.
+const MAX_CONTEXT_MESSAGES: usize = 40;
+const MAX_CONTEXT: usize = 32 * 1024;
+const MAX_CONTEXT_EACH: usize = 4 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Board {
-    sessions: Vec<Session>,
+    projects: Vec<Project>,
     runs: Vec<ActiveRun>,
     approvals: Vec<ApprovalRequest>,
     closed: bool,
@@ -35,23 +35,23 @@ pub(super) struct Board {
 
 /// A workspace folder with its history.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct Project {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) path: PathBuf,
-    /// Who answers unless a message says otherwise.
+    /// The model that answers, unless a message names one.
     pub(super) model: Option<String>,
-    /// Lets one run through at a time, in order.
-    pub(super) turn: Arc<Semaphore>,
+    /// Lets one run work at a time, in order of arrival.
+    pub(super) run_slot: Arc<Semaphore>,
     created: String,
     messages: Vec<HistoryMessage>,
     /// Held while the history is written.
     saving: Arc<AsyncMutex<()>>,
-    /// The settings name it. One that they no longer name stays as long as something runs in it.
+    /// Whether the settings name it. An unlisted project stays while runs are active in it.
     listed: bool,
 }
 
-/// A run that waits or goes on.
+/// A run that waits or is working.
 #[derive(Debug)]
 pub(super) struct ActiveRun {
     pub(super) id: MessageId,
@@ -59,13 +59,13 @@ pub(super) struct ActiveRun {
     pub(super) mode: Mode,
     pub(super) at: String,
     pub(super) model: Option<String>,
-    /// What was told of the answer.
+    /// The answer so far.
     pub(super) text: String,
     pub(super) desk: Option<PermissionDesk>,
     pub(super) stop: CancellationToken,
 }
 
-impl Session {
+impl Project {
     pub(super) fn new(folder: &WorkspaceFolder, kept: Option<Document>, now: String) -> Self {
         let (created, messages) = match kept {
             Some(document) => (document.created, document.messages),
@@ -76,7 +76,7 @@ impl Session {
             name: folder.name(),
             path: folder.path.clone(),
             model: folder.model.clone(),
-            turn: Arc::new(Semaphore::new(1)),
+            run_slot: Arc::new(Semaphore::new(1)),
             saving: Arc::default(),
             listed: true,
             created,
@@ -99,98 +99,99 @@ impl Session {
 }
 
 impl Board {
-    pub(super) fn new(sessions: Vec<Session>) -> Self {
-        Self { sessions, runs: Vec::new(), approvals: Vec::new(), closed: false }
+    pub(super) fn new(projects: Vec<Project>) -> Self {
+        Self { projects, runs: Vec::new(), approvals: Vec::new(), closed: false }
     }
 
-    /// Lists the sessions of other settings: those that are known, and new ones.
-    pub(super) fn relist(&mut self, folders: &[WorkspaceFolder], new: Vec<Session>) {
-        self.sessions.extend(new);
-        for session in &mut self.sessions {
-            let folder = folders.iter().find(|folder| folder.id() == session.id);
-            session.listed = folder.is_some();
-            session.model = folder.and_then(|folder| folder.model.clone());
+    /// Applies other settings: updates known projects, adds new ones, and unlists those not named.
+    pub(super) fn relist(&mut self, folders: &[WorkspaceFolder], new: Vec<Project>) {
+        self.projects.extend(new);
+        for project in &mut self.projects {
+            let folder = folders.iter().find(|folder| folder.id() == project.id);
+            project.listed = folder.is_some();
+            project.model = folder.and_then(|folder| folder.model.clone());
         }
         let runs = &self.runs;
-        self.sessions.retain(|session| {
-            session.listed || runs.iter().any(|run| run.session_id == session.id)
+        self.projects.retain(|project| {
+            project.listed || runs.iter().any(|run| run.session_id == project.id)
         });
-        let place = |session: &Session| folders.iter().position(|folder| folder.id() == session.id);
-        self.sessions.sort_by_key(|session| place(session).unwrap_or(usize::MAX));
+        let place = |project: &Project| folders.iter().position(|folder| folder.id() == project.id);
+        self.projects.sort_by_key(|project| place(project).unwrap_or(usize::MAX));
     }
 
-    pub(super) fn session_ids(&self) -> Vec<String> {
-        self.sessions.iter().map(|session| session.id.clone()).collect()
+    pub(super) fn project_ids(&self) -> Vec<String> {
+        self.projects.iter().map(|project| project.id.clone()).collect()
     }
 
     pub(super) fn summaries(&self) -> Vec<SessionSummary> {
-        let listed = self.sessions.iter().filter(|session| session.listed);
+        let listed = self.projects.iter().filter(|project| project.listed);
         listed
-            .map(|session| SessionSummary {
-                id: session.id.clone(),
-                name: session.name.clone(),
-                created: session.created.clone(),
-                count: session.messages.len(),
+            .map(|project| SessionSummary {
+                id: project.id.clone(),
+                name: project.name.clone(),
+                created: project.created.clone(),
+                count: project.messages.len(),
             })
             .collect()
     }
 
-    /// The session of an id or an absolute path.
-    pub(super) fn find(&self, id: &str) -> Result<&Session, BridgeError> {
-        let mut listed = self.sessions.iter().filter(|session| session.listed);
+    /// The listed project with this id or absolute path.
+    pub(super) fn find(&self, id: &str) -> Result<&Project, BridgeError> {
+        let mut listed = self.projects.iter().filter(|project| project.listed);
         listed
-            .find(|session| session.id == id || same_folder(&session.path, id))
+            .find(|project| project.id == id || same_folder(&project.path, id))
             .ok_or_else(|| BridgeError::SessionNotFound(id.to_owned()))
     }
 
-    /// The session of messages that name none.
-    pub(super) fn first(&self) -> Result<&Session, BridgeError> {
-        let first = self.sessions.iter().find(|session| session.listed);
+    /// The project for messages that name none.
+    pub(super) fn first(&self) -> Result<&Project, BridgeError> {
+        let first = self.projects.iter().find(|project| project.listed);
         first.ok_or_else(|| BridgeError::SessionNotFound(String::new()))
     }
 
-    /// The session of a run, listed or not.
-    pub(super) fn session(&self, id: &str) -> Option<&Session> {
-        self.sessions.iter().find(|session| session.id == id)
+    /// The project of a run, listed or not.
+    pub(super) fn project(&self, id: &str) -> Option<&Project> {
+        self.projects.iter().find(|project| project.id == id)
     }
 
-    fn session_mut(&mut self, id: &str) -> Option<&mut Session> {
-        self.sessions.iter_mut().find(|session| session.id == id)
+    fn project_mut(&mut self, id: &str) -> Option<&mut Project> {
+        self.projects.iter_mut().find(|project| project.id == id)
     }
 
-    pub(super) fn history(&self, session: &Session, last_event_id: u64) -> SessionHistory {
-        let mut messages = session.messages.clone();
-        let of_session = self.runs.iter().filter(|run| run.session_id == session.id);
-        messages.extend(of_session.map(|run| run.answer(None, None)));
-        let approvals = self.approvals.iter().filter(|ask| ask.session_id == session.id);
+    pub(super) fn history(&self, project: &Project, last_event_id: u64) -> SessionHistory {
+        let mut messages = project.messages.clone();
+        let of_project = self.runs.iter().filter(|run| run.session_id == project.id);
+        messages.extend(of_project.map(|run| run.answer(None, None)));
+        let approvals = self.approvals.iter().filter(|ask| ask.session_id == project.id);
         SessionHistory {
-            id: session.id.clone(),
-            name: session.name.clone(),
+            id: project.id.clone(),
+            name: project.name.clone(),
             approvals: approvals.cloned().collect(),
             messages,
             last_event_id,
         }
     }
 
-    /// The conversation before a run in its session, oldest first, truncated to the context budget.
-    pub(super) fn told_before(&self, session_id: &str, run: MessageId) -> Vec<(Role, String)> {
-        let Some(session) = self.session(session_id) else { return Vec::new() };
+    /// The conversation before a run in its project, oldest first, truncated to the context budget.
+    pub(super) fn context_before(&self, session_id: &str, run: MessageId) -> Vec<(Role, String)> {
+        let Some(project) = self.project(session_id) else { return Vec::new() };
         let answered = |id: MessageId| {
-            let mut answers = session.messages.iter().filter(|message| message.id == id);
+            let mut answers = project.messages.iter().filter(|message| message.id == id);
             answers.any(|message| {
                 message.role == Role::Assistant && message.reason == Some(RunEnd::Done)
             })
         };
-        let before = session.messages.iter().filter(|told| told.id != run && answered(told.id));
+        let before =
+            project.messages.iter().filter(|message| message.id != run && answered(message.id));
         let (mut told, mut bytes) = (Vec::new(), 0);
-        for message in before.rev().take(MAX_TOLD_MESSAGES) {
+        for message in before.rev().take(MAX_CONTEXT_MESSAGES) {
             let mut text = message.text.clone();
-            if text.len() > MAX_TOLD_EACH {
-                text.truncate(text.floor_char_boundary(MAX_TOLD_EACH));
+            if text.len() > MAX_CONTEXT_EACH {
+                text.truncate(text.floor_char_boundary(MAX_CONTEXT_EACH));
                 text.push('…');
             }
             bytes += text.len();
-            if bytes > MAX_TOLD {
+            if bytes > MAX_CONTEXT {
                 break;
             }
             told.push((message.role, text));
@@ -199,7 +200,7 @@ impl Board {
         told
     }
 
-    /// Takes a run and its message in.
+    /// Adds a run and its message.
     pub(super) fn begin(
         &mut self,
         run: ActiveRun,
@@ -212,11 +213,11 @@ impl Board {
         if others >= MAX_RUNS {
             return Err(BridgeError::TooManyRuns);
         }
-        let Some(session) = self.session_mut(&run.session_id) else {
+        let Some(project) = self.project_mut(&run.session_id) else {
             return Err(BridgeError::SessionNotFound(run.session_id));
         };
-        session.messages.push(message);
-        session.trim();
+        project.messages.push(message);
+        project.trim();
         self.runs.push(run);
         Ok(())
     }
@@ -229,7 +230,7 @@ impl Board {
         self.runs.iter_mut().find(|run| run.id == id)
     }
 
-    /// Takes a run out and its answer into the history.
+    /// Removes a run and adds its answer to the history.
     pub(super) fn end(
         &mut self,
         id: MessageId,
@@ -239,18 +240,18 @@ impl Board {
         let index = self.runs.iter().position(|run| run.id == id)?;
         let run = self.runs.remove(index);
         let answer = run.answer(Some(reason), error);
-        if let Some(session) = self.session_mut(&run.session_id) {
-            session.messages.push(answer);
-            session.trim();
+        if let Some(project) = self.project_mut(&run.session_id) {
+            project.messages.push(answer);
+            project.trim();
         }
         Some(run)
     }
 
-    /// Forgets all messages but those of runs that go on.
+    /// Deletes all messages except those of active runs.
     pub(super) fn clear(&mut self, session_id: &str) {
         let active: Vec<_> = self.runs.iter().map(|run| run.id).collect();
-        if let Some(session) = self.session_mut(session_id) {
-            session.messages.retain(|message| active.contains(&message.id));
+        if let Some(project) = self.project_mut(session_id) {
+            project.messages.retain(|message| active.contains(&message.id));
         }
     }
 
@@ -262,13 +263,13 @@ impl Board {
         self.approvals.retain(|request| request.approval_id != id);
     }
 
-    /// Where a question waits.
+    /// The desk of the run that asks for this approval.
     pub(super) fn desk_of(&self, id: PermissionId) -> Option<PermissionDesk> {
         let request = self.approvals.iter().find(|request| request.approval_id == id)?;
         self.run(request.id)?.desk.clone()
     }
 
-    /// Takes no more runs and cancels those there are.
+    /// Refuses further runs and cancels the active ones.
     pub(super) fn close(&mut self) {
         self.closed = true;
         for run in &self.runs {
@@ -277,15 +278,15 @@ impl Board {
     }
 
     pub(super) fn saving(&self, session_id: &str) -> Option<Arc<AsyncMutex<()>>> {
-        self.session(session_id).map(|session| Arc::clone(&session.saving))
+        self.project(session_id).map(|project| Arc::clone(&project.saving))
     }
 
     pub(super) fn document(&self, session_id: &str) -> Option<Document> {
-        let session = self.session(session_id)?;
+        let project = self.project(session_id)?;
         Some(Document {
-            path: session.path.to_string_lossy().into_owned(),
-            created: session.created.clone(),
-            messages: session.messages.clone(),
+            path: project.path.to_string_lossy().into_owned(),
+            created: project.created.clone(),
+            messages: project.messages.clone(),
         })
     }
 }
@@ -322,22 +323,22 @@ mod tests {
         }
     }
 
-    fn session(messages: Vec<HistoryMessage>) -> Session {
+    fn project(messages: Vec<HistoryMessage>) -> Project {
         let kept = Document { path: String::new(), created: String::new(), messages };
-        Session::new(&WorkspaceFolder::new("/w"), Some(kept), String::new())
+        Project::new(&WorkspaceFolder::new("/w"), Some(kept), String::new())
     }
 
     #[test]
     fn the_oldest_messages_go_first() {
         let many = (0..1_005).map(|number| message(number, Role::User, "x")).collect();
-        let mut many = session(many);
+        let mut many = project(many);
         many.trim();
         assert_eq!(many.messages.len(), MAX_MESSAGES);
         assert_eq!(many.messages[0].id, message(5, Role::User, "").id);
 
         let large = "x".repeat(MAX_HISTORY / 2);
-        let mut large: Session =
-            session((0..3).map(|number| message(number, Role::User, &large)).collect());
+        let mut large: Project =
+            project((0..3).map(|number| message(number, Role::User, &large)).collect());
         large.trim();
         assert_eq!(large.messages.len(), 2);
     }
@@ -356,10 +357,10 @@ mod tests {
             message(3, Role::User, "not answered yet"),
             message(4, Role::User, "this one"),
         ];
-        let id = session(Vec::new()).id;
+        let id = project(Vec::new()).id;
         let told = |messages: &[HistoryMessage]| {
-            let board = Board::new(vec![session(messages.to_vec())]);
-            board.told_before(&id, message(4, Role::User, "").id)
+            let board = Board::new(vec![project(messages.to_vec())]);
+            board.context_before(&id, message(4, Role::User, "").id)
         };
         let expected = [(Role::User, "one".to_owned()), (Role::Assistant, "first".to_owned())];
         assert_eq!(told(&messages), expected);
@@ -371,6 +372,6 @@ mod tests {
         }
         let told = told(&messages);
         assert!(told.len() > 4, "{}", told.len());
-        assert!(told.iter().map(|(_, text)| text.len()).sum::<usize>() <= MAX_TOLD);
+        assert!(told.iter().map(|(_, text)| text.len()).sum::<usize>() <= MAX_CONTEXT);
     }
 }

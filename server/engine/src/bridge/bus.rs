@@ -1,8 +1,8 @@
-//! Numbered events, and those who read them.
+//! Numbered events and their readers.
 //!
-//! Events are kept once, in a ring that is bounded by number and size. A reader is a position in
-//! it: one that is slow holds nothing but that, and if it falls behind what is kept it is told so
-//! and goes on with the oldest.
+//! Events are stored once, in a ring buffer that is bounded by number and size. A reader is a
+//! position in it: a slow one costs no more than that. If it falls behind the ring it is told so,
+//! and continues with the oldest event.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,44 +11,45 @@ use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use wire::bridge::Event;
 
-/// What is kept for readers that are slow or were away.
+/// The size of the ring, for readers that are slow or were away.
 const MAX_EVENTS: usize = 20_000;
 const MAX_BYTES: usize = 16 * 1024 * 1024;
-/// What a reader gets at a time.
+/// The size of one batch for a reader.
 const BATCH_EVENTS: usize = 256;
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// An event as it is sent.
+/// An event as it is sent to clients.
 #[derive(Debug)]
 pub struct EventRecord {
-    /// Its number: each is by one greater than the one before.
+    /// Its number, one greater than that of the event before.
     pub id: u64,
-    /// What stands in the line `event:`.
+    /// The value of the `event:` line.
     pub name: &'static str,
-    /// What stands in the line `data:`.
+    /// The value of the `data:` line.
     pub data: String,
     session: Option<String>,
 }
 
-/// Where a reader begins.
+/// Where a reader starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// With what happens from now on.
+    /// With the next event.
     Now,
-    /// After the event of that number, which it has read.
+    /// After the event of that number, the last one it has read.
     After(u64),
-    /// After an event that nobody knows, so with the oldest that is kept.
+    /// After an unknown event, so with the oldest in the ring.
     AfterUnknown,
 }
 
-/// What is new for a reader.
+/// New events for a reader.
 #[derive(Debug)]
 pub struct Batch {
-    /// Events were lost to this reader; the number of the oldest that is kept, or the next one.
+    /// Set if the reader has missed events: the number of the oldest in the ring, or of the next
+    /// one.
     pub missed: Option<u64>,
-    /// In order. Can be empty.
+    /// In order. May be empty.
     pub events: Vec<Arc<EventRecord>>,
-    /// The reader knows everything up to this event.
+    /// Number of the last event that the reader has seen or skipped.
     pub read_up_to: u64,
 }
 
@@ -101,7 +102,7 @@ impl Bus {
         Arc::new(Self { ring: Mutex::new(ring), news: watch::Sender::new(()) })
     }
 
-    /// Tells an event to all who read.
+    /// Publishes an event to all readers.
     pub(super) fn push(&self, event: &Event) {
         let (name, data) = (event.name(), event.data());
         let session = event.session_id().map(str::to_owned);
@@ -116,7 +117,7 @@ impl Bus {
         self.news.send_replace(());
     }
 
-    /// Nothing more will happen: readers get what is left, then the end.
+    /// Ends the bus: readers get the remaining events, then `None`.
     pub(super) fn close(&self) {
         self.ring.lock().closed = true;
         self.news.send_replace(());
@@ -127,7 +128,7 @@ impl Bus {
         self.ring.lock().next - 1
     }
 
-    /// A reader of one session, or of all. `place` is held as long as it reads.
+    /// A reader of one project, or of all. `place` is held as long as it reads.
     pub(super) fn subscribe(
         self: &Arc<Self>,
         session: Option<String>,
@@ -138,7 +139,7 @@ impl Bus {
         let next = match start {
             Start::Now => ring.next,
             Start::After(id) if id < ring.next => id + 1,
-            // From another life of the server: what is kept is all new.
+            // A number from before a restart: everything in the ring is new.
             Start::After(_) | Start::AfterUnknown => 0,
         };
         Subscription {
@@ -151,7 +152,7 @@ impl Bus {
     }
 }
 
-/// A reader's position.
+/// A reader's position in the events of a bus.
 #[derive(Debug)]
 pub struct Subscription {
     bus: Arc<Bus>,
@@ -162,7 +163,7 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// Waits for what is new; `None` after the end. Cancel safe.
+    /// Waits for new events; `None` once the bus has ended. Cancel safe.
     pub async fn next(&mut self) -> Option<Batch> {
         loop {
             self.news.borrow_and_update();
@@ -173,12 +174,12 @@ impl Subscription {
             if closed {
                 return None;
             }
-            // The bus is ours, so the sender is there.
+            // We hold the bus, so its sender is alive.
             self.news.changed().await.ok()?;
         }
     }
 
-    /// The event up to which everything is read.
+    /// Number of the last event that was read.
     pub fn read_up_to(&self) -> u64 {
         self.next.saturating_sub(1)
     }

@@ -1,6 +1,6 @@
-//! What models are told: prompts with what was said before, and the rules of the agent.
+//! What models read: prompts with their context, and the rules for agents.
 //!
-//! Everything that is not the person's own text stands between the tags of a context.
+//! Everything that the user did not write is between `<context>` tags.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use wire::bridge::Role;
 
 use super::step::StepError;
 
-/// A prompt, after what was said before it.
+/// A prompt, preceded by what was said before it.
 pub(super) fn prompt(before: &[(Role, String)], text: &str) -> String {
     if before.is_empty() {
         return text.to_owned();
@@ -27,7 +27,7 @@ pub(super) fn prompt(before: &[(Role, String)], text: &str) -> String {
     told + "</context>\n\n" + text
 }
 
-/// The beginning of an agent's conversation.
+/// The first prompt of an agent: the rules, then the goal.
 pub(super) fn goal(goal: &str, tools: &[Arc<Tool>], max_steps: u32) -> String {
     let mut rules = format!(
         "<context>
@@ -63,7 +63,7 @@ The goal:
     rules + goal
 }
 
-/// `{"tool":"listFiles","glob"?:string,"max"?:integer}`
+/// A tool's parameters on one line, such as `{"tool":"listFiles","glob"?:string,"max"?:integer}`.
 fn signature(tool: &Tool) -> String {
     let list = |key: &str| tool.parameters.get(key).cloned().unwrap_or_default();
     let required = list("required");
@@ -83,7 +83,7 @@ fn signature(tool: &Tool) -> String {
     signature
 }
 
-/// What the actions of a step led to.
+/// The prompt with the results of a step, which asks for the next one.
 pub(super) fn results(step: u32, max_steps: u32, results: &str) -> String {
     let next = step + 1;
     format!(
@@ -92,7 +92,7 @@ pub(super) fn results(step: u32, max_steps: u32, results: &str) -> String {
     )
 }
 
-/// The model did not write a step.
+/// The prompt after an answer that was not a valid step.
 pub(super) fn correction(problem: &StepError) -> String {
     format!(
         "<context>\nThat was no step: {problem}. Write exactly one JSON object and nothing else, \

@@ -1,4 +1,5 @@
-//! The agent's loop: a step of the model, its actions, their results, and the next step.
+//! The agent loop: the model writes a step, its actions run, and their results lead to the next
+//! step.
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -13,53 +14,53 @@ use super::instructions;
 use super::step::{self, Action, Step};
 use super::talk::Talk;
 
-/// How often a model that wrote no step is asked again.
+/// How often a model is asked again after an answer that is no valid step.
 const MAX_CORRECTIONS: u32 = 2;
-/// What a model is told of the results of one step.
+/// How much of a step's results the model gets, in bytes.
 const MAX_RESULTS: usize = 256 * 1024;
-/// What people are shown of one result.
+/// How much of one result users see, in bytes and lines.
 const MAX_SHOWN: usize = 2_000;
 const MAX_SHOWN_LINES: usize = 20;
 
-/// An agent at work.
-pub(super) struct Pursuit<'a, Tell> {
+/// A run of an agent.
+pub(super) struct Pursuit<'a, Emit> {
     pub(super) talk: &'a Talk,
     pub(super) tools: &'a ToolSet,
     pub(super) max_steps: u32,
-    /// Whether commands are allowed.
+    /// Whether the agent may run commands.
     pub(super) commands: bool,
-    /// Takes what people read, piece by piece.
-    pub(super) tell: Tell,
+    /// Receives what users read, piece by piece.
+    pub(super) emit: Emit,
 }
 
-impl<Tell: Fn(&str)> Pursuit<'_, Tell> {
-    /// Works until the model is done or has no steps left. Dropped, everything it does stops.
+impl<Emit: Fn(&str)> Pursuit<'_, Emit> {
+    /// Works until the model is done or has no steps left. Dropping it stops everything.
     pub(super) async fn run(&self, goal: &str) -> Result<RunEnd, String> {
         let max_steps = self.max_steps;
-        // A model is not told of what it may not use.
+        // Forbidden tools are not offered.
         let is_offered = |tool: &Arc<Tool>| self.commands || tool.name != RUN_COMMAND;
         let offered: Vec<_> = self.tools.iter().filter(is_offered).collect();
         let mut prompt = instructions::goal(goal, &offered, max_steps);
         for number in 1..=max_steps {
-            (self.tell)(&format!("### Step {number}/{max_steps}\n\n"));
+            (self.emit)(&format!("### Step {number}/{max_steps}\n\n"));
             let (actions, commentary) = match self.next_step(prompt).await? {
                 Step::Finish { summary } => {
-                    (self.tell)(&format!("{}\n", summary.trim_end()));
+                    (self.emit)(&format!("{}\n", summary.trim_end()));
                     return Ok(RunEnd::Done);
                 }
                 Step::Act { actions, commentary } => (actions, commentary),
             };
             if !commentary.is_empty() {
-                (self.tell)(&format!("{}\n\n", commentary.trim_end()));
+                (self.emit)(&format!("{}\n\n", commentary.trim_end()));
             }
             let results = self.act(&actions).await;
             prompt = instructions::results(number, max_steps, &results);
         }
-        (self.tell)(&format!("Stopped: not done after {max_steps} steps.\n"));
+        (self.emit)(&format!("Stopped: not done after {max_steps} steps.\n"));
         Ok(RunEnd::MaxSteps)
     }
 
-    /// What the model writes, with corrections if it must be.
+    /// The model's next step, after corrections if necessary.
     async fn next_step(&self, mut prompt: String) -> Result<Step, String> {
         let mut corrections = 0;
         loop {
@@ -73,19 +74,19 @@ impl<Tell: Fn(&str)> Pursuit<'_, Tell> {
                 return Err(format!("the model wrote no valid step in {tries} tries: {problem}"));
             }
             corrections += 1;
-            (self.tell)(&format!("*Not a step, asking again: {problem}.*\n\n"));
+            (self.emit)(&format!("*Not a step, asking again: {problem}.*\n\n"));
             prompt = instructions::correction(&problem);
         }
     }
 
-    /// Does the actions one after the other. What the model is told of them.
+    /// Runs the actions one after the other, and returns their results for the model.
     async fn act(&self, actions: &[Action]) -> String {
         let mut results = String::new();
         for (index, action) in actions.iter().enumerate() {
-            (self.tell)(&format!("- {}\n\n", describe(action)));
+            (self.emit)(&format!("- {}\n\n", describe(action)));
             let call = ToolCall::new(Value::Object(action.arguments.clone()));
             let outcome = self.tools.call(&action.tool, call).await;
-            (self.tell)(&show(&outcome));
+            (self.emit)(&show(&outcome));
             let (tool, number) = (&action.tool, index + 1);
             let room = MAX_RESULTS.saturating_sub(results.len());
             let _ = match outcome {
@@ -103,7 +104,7 @@ impl<Tell: Fn(&str)> Pursuit<'_, Tell> {
     }
 }
 
-/// One line about an action.
+/// One line of Markdown about an action.
 fn describe(action: &Action) -> String {
     let field = |name: &str| action.arguments.get(name).and_then(Value::as_str);
     let files = action.arguments.get("files").and_then(Value::as_array);
@@ -127,7 +128,7 @@ fn code(text: &str) -> String {
     if line.is_empty() { String::new() } else { format!("`{line}`") }
 }
 
-/// What people see of a result.
+/// A result as users see it.
 fn show(outcome: &Result<ToolResult, ToolError>) -> String {
     match outcome {
         Err(error) => format!("  Failed: {}\n\n", error.message.replace('\n', " ")),
@@ -138,7 +139,7 @@ fn show(outcome: &Result<ToolResult, ToolError>) -> String {
     }
 }
 
-/// A block of code that its content can't close.
+/// A fenced block whose content can't close it.
 fn fenced(language: &str, content: &str) -> String {
     let longest = content.split(|c| c != '`').map(str::len).max().unwrap_or_default();
     let fence = "`".repeat(3.max(longest + 1));

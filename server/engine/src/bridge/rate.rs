@@ -1,21 +1,21 @@
-//! How many messages are taken in a time.
+//! The rate limit of messages.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A minute's messages may come at once, further ones as time passes.
+/// Allows a burst of one minute's messages, then one per interval (GCRA).
 #[derive(Debug)]
 pub(super) struct Rate {
     per_minute: NonZeroU32,
-    /// When a message would find that none was taken within the minute before.
-    rested_at: Instant,
+    /// When the whole burst is available again. One interval later for each message.
+    replenished_at: Instant,
 }
 
 impl Rate {
     pub(super) fn new(per_minute: NonZeroU32, now: Instant) -> Self {
-        Self { per_minute, rested_at: now }
+        Self { per_minute, replenished_at: now }
     }
 
     pub(super) fn set(&mut self, per_minute: NonZeroU32, now: Instant) {
@@ -24,17 +24,17 @@ impl Rate {
         }
     }
 
-    /// Takes a message, or says when to try again, in whole seconds.
+    /// Accepts a message, or returns how long to wait, rounded up to whole seconds.
     pub(super) fn take(&mut self, now: Instant) -> Result<(), Duration> {
         const MINUTE: Duration = Duration::from_mins(1);
         let each = MINUTE / self.per_minute.get();
-        let rested_at = self.rested_at.max(now) + each;
-        let too_early = rested_at.saturating_duration_since(now + MINUTE);
+        let replenished_at = self.replenished_at.max(now) + each;
+        let too_early = replenished_at.saturating_duration_since(now + MINUTE);
         if !too_early.is_zero() {
-            let begun = u64::from(too_early.subsec_nanos() > 0);
-            return Err(Duration::from_secs(too_early.as_secs() + begun));
+            let partial_second = u64::from(too_early.subsec_nanos() > 0);
+            return Err(Duration::from_secs(too_early.as_secs() + partial_second));
         }
-        self.rested_at = rested_at;
+        self.replenished_at = replenished_at;
         Ok(())
     }
 }

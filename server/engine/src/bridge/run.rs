@@ -22,15 +22,15 @@ use super::talk::{OnText, Talk};
 use super::{BridgeError, Inner, instructions};
 use crate::running::{Conclude, Handle};
 
-/// How messages come.
+/// The `source` of messages, for clients that show it.
 const SOURCE: &str = "http";
-/// Preferred where nobody says who answers.
-const USUAL_MODEL: &str = "gpt-5.2";
+/// Used if neither the message nor the project names a model.
+const PREFERRED_MODEL: &str = "gpt-5.2";
 const CANCELLED: &str = "cancelled";
-/// What is told of one run, in bytes.
-const MAX_TOLD: usize = 4 * 1024 * 1024;
+/// The longest answer of one run, in bytes. The rest is dropped.
+const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
-/// A message on its way to an answer.
+/// A message and what is needed to answer it.
 pub(super) struct Run {
     pub(super) bridge: Arc<Inner>,
     pub(super) id: MessageId,
@@ -38,17 +38,17 @@ pub(super) struct Run {
     pub(super) mode: Mode,
     pub(super) text: String,
     pub(super) max_steps: u32,
-    /// Who answers, if the message says so.
+    /// The model that the message names, if any.
     pub(super) model: Option<String>,
     pub(super) rules: AgentRules,
     pub(super) safeguards: Safeguards,
     pub(super) stop: CancellationToken,
 }
 
-/// How a run ended, and what went wrong.
+/// How a run ended, and the error if it failed.
 type Ended = (RunEnd, Option<String>);
 
-/// What has to be done when a run ends.
+/// What is needed to end a run, even after a panic.
 struct EndOfRun {
     bridge: Arc<Inner>,
     id: MessageId,
@@ -57,7 +57,7 @@ struct EndOfRun {
 }
 
 impl Run {
-    /// Takes the message in and tells everybody.
+    /// Adds the message to the history and publishes it.
     pub(super) fn announce(&self) -> Result<(), BridgeError> {
         let at = iso_8601(SystemTime::now());
         let mut board = self.bridge.board.lock();
@@ -93,14 +93,19 @@ impl Run {
         Ok(())
     }
 
-    /// Runs from the session's turn to the end, which is told in any case.
+    /// Waits until the project is free, then answers. The end is published in any case.
     pub(super) async fn run(self) {
         let mut end = Handle::new(self.stop.clone()).ending(EndOfRun::new(&self));
         self.bridge.save(&self.session_id).await;
-        let turn = self.bridge.board.lock().session(&self.session_id).map(|s| Arc::clone(&s.turn));
-        let Some(turn) = turn else { return };
-        // The turn is over when all of it is: the next run must find what this one left.
-        let _turn = self.stop.run_until_cancelled(turn.acquire_owned()).await;
+        let slot = self
+            .bridge
+            .board
+            .lock()
+            .project(&self.session_id)
+            .map(|project| Arc::clone(&project.run_slot));
+        let Some(slot) = slot else { return };
+        // Held until everything is done: the next run must see what this one left.
+        let _slot = self.stop.run_until_cancelled(slot.acquire_owned()).await;
         let mut talk = None;
         let ended = self.stop.run_until_cancelled(self.answer(&mut talk)).await;
         end.ended = match ended {
@@ -108,7 +113,7 @@ impl Run {
             Some(Err(problem)) => (RunEnd::Failed, Some(problem)),
             None => (RunEnd::Cancelled, Some(CANCELLED.to_owned())),
         };
-        // At once, the model may take its time.
+        // Published now, since the model may take a while to shut down.
         end.conclude();
         if let Some(talk) = talk {
             talk.stop().await;
@@ -122,25 +127,25 @@ impl Run {
             let mut board = self.bridge.board.lock();
             let run = board.run_mut(self.id).ok_or(CANCELLED)?;
             run.model = Some(model.clone());
-            board.session(&self.session_id).ok_or(CANCELLED)?.path.clone()
+            board.project(&self.session_id).ok_or(CANCELLED)?.path.clone()
         };
-        let teller = self.teller(model.clone());
+        let publisher = self.publisher(model.clone());
         let on_text: OnText = match self.mode {
             Mode::Prompt => Box::new({
-                let teller = teller.clone();
-                move |text| teller.tell(text)
+                let publisher = publisher.clone();
+                move |text| publisher.publish(text)
             }),
-            // Its steps are told when they are understood.
+            // Its steps are published once they are parsed.
             Mode::Agent => Box::new(|_| {}),
         };
         let talk = Talk::start(found, &folder, on_text).await;
         let talk = open.insert(talk.map_err(|error| error.to_string())?);
         if self.mode == Mode::Prompt {
-            let before = self.bridge.board.lock().told_before(&self.session_id, self.id);
+            let before = self.bridge.board.lock().context_before(&self.session_id, self.id);
             talk.turn(&instructions::prompt(&before, &self.text)).await?;
             return Ok(RunEnd::Done);
         }
-        // They may have been narrowed while the message waited.
+        // The rules may have been narrowed while the message waited.
         let rules = self.rules.narrowed_by(&self.bridge.settings.read().agent);
         let roots = self.bridge.roots.clone();
         let guarded = self.safeguards.guarded.clone();
@@ -156,22 +161,23 @@ impl Run {
             tools: &tools,
             max_steps: self.max_steps,
             commands: rules.allow_commands,
-            tell: |text: &str| teller.tell(text),
+            emit: |text: &str| publisher.publish(text),
         };
         pursuit.run(&self.text).await
     }
 
-    /// The model of the message, else of the session, else the usual one, else the first free one.
+    /// The model of the message, else of the project, else the preferred one, else the first free
+    /// one, else any.
     async fn choose_model(&self) -> Result<(String, Found), String> {
         let catalog = &self.bridge.catalog;
-        let of_session = || self.bridge.board.lock().session(&self.session_id)?.model.clone();
-        let model = if let Some(model) = self.model.clone().or_else(of_session) {
+        let of_project = || self.bridge.board.lock().project(&self.session_id)?.model.clone();
+        let model = if let Some(model) = self.model.clone().or_else(of_project) {
             model
         } else {
             let models = catalog.models().await.models;
-            let usual = models.iter().find(|model| model.id == USUAL_MODEL);
+            let preferred = models.iter().find(|model| model.id == PREFERRED_MODEL);
             let free = || models.iter().find(|model| model.multiplier <= 0.0);
-            let chosen = usual.or_else(free).or(models.first());
+            let chosen = preferred.or_else(free).or(models.first());
             chosen.map(|model| model.id.clone()).ok_or("there is no model to answer")?
         };
         let found = catalog.find(&model).await;
@@ -196,7 +202,7 @@ impl Run {
         tools
     }
 
-    /// Where the run's questions wait.
+    /// The desk at which the run's approval requests wait.
     fn desk(&self, model: String, folder: &Path, require_approval: bool) -> PermissionDesk {
         let mode = if require_approval { PermissionMode::Ask } else { PermissionMode::ApproveAll };
         let (bridge, run, session_id) =
@@ -244,8 +250,8 @@ impl Run {
         desk
     }
 
-    fn teller(&self, model: String) -> Teller {
-        Teller {
+    fn publisher(&self, model: String) -> Publisher {
+        Publisher {
             bridge: Arc::clone(&self.bridge),
             id: self.id,
             session_id: self.session_id.clone(),
@@ -255,9 +261,9 @@ impl Run {
     }
 }
 
-/// Tells the pieces of an answer.
+/// Publishes an answer piece by piece.
 #[derive(Clone)]
-struct Teller {
+struct Publisher {
     bridge: Arc<Inner>,
     id: MessageId,
     session_id: String,
@@ -265,14 +271,14 @@ struct Teller {
     stop: CancellationToken,
 }
 
-impl Teller {
-    fn tell(&self, fragment: &str) {
+impl Publisher {
+    fn publish(&self, fragment: &str) {
         let mut board = self.bridge.board.lock();
-        // After a cancellation nothing more is told, whatever still comes.
+        // Nothing is published after a cancellation, whatever still comes.
         let Some(run) = board.run_mut(self.id).filter(|_| !self.stop.is_cancelled()) else {
             return;
         };
-        if run.text.len() + fragment.len() > MAX_TOLD {
+        if run.text.len() + fragment.len() > MAX_ANSWER {
             return;
         }
         run.text.push_str(fragment);
@@ -286,7 +292,7 @@ impl Teller {
 }
 
 impl EndOfRun {
-    /// As it is if nothing else is said: a panic passes through.
+    /// Assumes a panic: `ended` is replaced at a regular end.
     fn new(run: &Run) -> Self {
         Self {
             bridge: Arc::clone(&run.bridge),

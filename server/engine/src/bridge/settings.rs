@@ -1,4 +1,4 @@
-//! What the operator decides about the bridge.
+//! The settings of the bridge, which the operator decides.
 
 use std::fmt::Write;
 use std::num::NonZeroU32;
@@ -8,21 +8,21 @@ use agents::permission::Safeguards;
 use agents::tools::AllowedRoots;
 use sha2::{Digest, Sha256};
 
-/// What the operator decides about the bridge.
+/// What the operator decides about the bridge, as one consistent set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BridgeSettings {
-    /// One session each, in this order.
+    /// One project each, in this order.
     pub workspaces: Vec<WorkspaceFolder>,
     /// What agents may do.
     pub agent: AgentRules,
-    /// How many messages are taken within a minute.
+    /// How many messages are accepted per minute, over all projects.
     pub messages_per_minute: NonZeroU32,
-    /// What agents are kept from, whoever approves.
+    /// What agents must not touch, even if a user approves.
     pub safeguards: Safeguards,
 }
 
 impl BridgeSettings {
-    /// The usual settings for some folders.
+    /// The default settings for some folders.
     pub fn new(workspaces: impl IntoIterator<Item = WorkspaceFolder>) -> Self {
         Self {
             workspaces: workspaces.into_iter().collect(),
@@ -32,13 +32,14 @@ impl BridgeSettings {
         }
     }
 
-    /// These settings with fewer rights where `wanted` has fewer: what it has more of is left out.
+    /// These settings, reduced to the rights that `wanted` has as well. Additional ones in `wanted`
+    /// are ignored.
     #[must_use]
     pub fn narrowed_by(&self, wanted: &Self) -> Self {
         let mut workspaces = self.workspaces.clone();
         workspaces.retain(|folder| wanted.workspaces.iter().any(|it| it.path == folder.path));
         Self {
-            // Without any there would be nothing to talk to, which nobody wants by a mistake.
+            // An empty list would leave no project at all, which is surely a mistake.
             workspaces: if workspaces.is_empty() { self.workspaces.clone() } else { workspaces },
             agent: self.agent.narrowed_by(&wanted.agent),
             messages_per_minute: self.messages_per_minute.min(wanted.messages_per_minute),
@@ -46,26 +47,26 @@ impl BridgeSettings {
         }
     }
 
-    /// More than a person writes.
+    /// The default rate limit: more than a person writes.
     pub const MESSAGES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(120).expect("not zero");
 }
 
-/// A folder that is a session.
+/// A workspace folder, which makes one project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkspaceFolder {
-    /// Absolute.
+    /// Absolute path of the folder.
     pub path: PathBuf,
-    /// Who answers there unless a message says otherwise.
+    /// The model that answers there, unless a message names one.
     pub model: Option<String>,
 }
 
 impl WorkspaceFolder {
-    /// A folder without a model of its own.
+    /// A folder without a default model.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), model: None }
     }
 
-    /// The session's id: short, and the same at any time.
+    /// The project's id: short, and always the same for the same path.
     pub fn id(&self) -> String {
         let hash = Sha256::digest(self.path.as_os_str().as_encoded_bytes());
         hash.iter().take(6).fold(String::new(), |mut id, byte| {
@@ -74,7 +75,7 @@ impl WorkspaceFolder {
         })
     }
 
-    /// What people call it.
+    /// The last part of the path, as the project's name.
     pub fn name(&self) -> String {
         let path = self.path.file_name().unwrap_or(self.path.as_os_str());
         path.to_string_lossy().into_owned()
@@ -84,24 +85,24 @@ impl WorkspaceFolder {
 /// What agents may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentRules {
-    /// Whether there are agents at all.
+    /// Whether agents can be used at all.
     pub enabled: bool,
-    /// A message that begins so is a goal for an agent. None does if it is empty.
+    /// A message with this prefix is a goal for an agent. If empty, only its mode counts.
     pub prefix: String,
-    /// How many steps an agent has unless a message says otherwise.
+    /// How many steps an agent has, unless a message sets a number.
     pub max_steps: u32,
     /// The parts of a folder that its agents may use.
     pub allowed_roots: AllowedRoots,
-    /// Whether people are asked before something changes.
+    /// Whether users have to approve changes.
     pub require_approval: bool,
     /// Whether commands can be run.
     pub allow_commands: bool,
-    /// Variables that commands must not see.
+    /// Environment variables that commands must not see.
     pub secrets: Vec<String>,
 }
 
 impl AgentRules {
-    /// These rules with fewer rights where `other` has fewer.
+    /// These rules, reduced to the rights that `other` has as well.
     #[must_use]
     pub fn narrowed_by(&self, other: &Self) -> Self {
         let further = other.secrets.iter().filter(|secret| !self.secrets.contains(secret));
@@ -150,7 +151,7 @@ mod tests {
         assert!(narrowed.agent.require_approval && !narrowed.agent.allow_commands);
         assert_eq!(narrowed.agent.max_steps, 3);
         assert_eq!(narrowed.agent.allowed_roots, AllowedRoots::Only(vec!["docs".to_owned()]));
-        // Nothing comes back while the server runs.
+        // No right comes back while the server runs.
         assert!(!narrowed.narrowed_by(&now).agent.allow_commands);
         assert_eq!(narrowed.narrowed_by(&now), narrowed);
     }

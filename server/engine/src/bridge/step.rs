@@ -1,4 +1,4 @@
-//! Finds the step in what a model wrote.
+//! Finds the step in a model's answer.
 //!
 //! The text is searched for one JSON object: fenced blocks first, then braces that balance. The
 //! first candidate that parses and fits the schema is the step; prose around it is tolerated.
@@ -6,29 +6,29 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// The most actions of one step.
+/// The most actions in one step.
 const MAX_ACTIONS: usize = 20;
-/// Where a candidate may begin. A text with more braces than this is no step.
+/// How many opening braces are tried as the start of a step.
 const MAX_CANDIDATES: usize = 200;
 const FENCE: &str = "```";
 
-/// What a model wants.
+/// What a model decides to do next.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Step {
-    /// To do something.
+    /// Run these actions and continue with their results.
     Act { actions: Vec<Action>, commentary: String },
-    /// To end.
+    /// The goal is reached, or can't be reached.
     Finish { summary: String },
 }
 
-/// One call of a tool.
+/// One tool call of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Action {
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
 }
 
-/// Why a text has no step; for the model, which is asked again.
+/// Why a text has no step; worded for the model, which is asked again.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum StepError {
     #[error("there is no JSON object in the answer")]
@@ -42,7 +42,7 @@ pub(super) enum StepError {
 }
 
 impl StepError {
-    /// A wrong step says more than a brace in prose.
+    /// An invalid step is a more useful error than a brace in prose.
     fn weight(&self) -> u8 {
         match self {
             Self::NoObject => 0,
@@ -53,7 +53,7 @@ impl StepError {
     }
 }
 
-/// The step in a text.
+/// The first valid step in a text, or the most useful error.
 pub(super) fn find(text: &str) -> Result<Step, StepError> {
     let mut problem = StepError::NoObject;
     let mut fits = |candidate: &str| match read(candidate) {
@@ -74,7 +74,7 @@ pub(super) fn find(text: &str) -> Result<Step, StepError> {
     step.ok_or(problem)
 }
 
-/// What stands between lines of back-ticks. A block that is not closed goes to the end.
+/// The contents of fenced code blocks. An unclosed block extends to the end.
 fn fenced_blocks(text: &str) -> Vec<&str> {
     let (mut blocks, mut open, mut at) = (Vec::new(), None, 0);
     for line in text.split_inclusive('\n') {
@@ -91,18 +91,18 @@ fn fenced_blocks(text: &str) -> Vec<&str> {
     blocks
 }
 
-/// The first object with balanced braces that `fits` takes.
+/// The first object with balanced braces that `fits` accepts.
 fn find_balanced<T>(text: &str, fits: &mut impl FnMut(&str) -> Option<T>) -> Option<T> {
     let mut at = 0;
     for _ in 0..MAX_CANDIDATES {
         let start = at + text[at..].find('{')?;
-        // One that does not balance does not parse either, and that says why.
+        // If the braces don't balance, parsing fails and explains why.
         let length = balanced_length(&text[start..]).unwrap_or(text.len() - start);
         let candidate = &text[start..start + length];
         if let Some(found) = fits(candidate) {
             return Some(found);
         }
-        // An object inside of another one is no step; but a brace in prose may embrace one.
+        // An object inside another one is no step, but a brace in prose may enclose one.
         let is_object = serde_json::from_str::<Map<String, Value>>(candidate).is_ok();
         at = if is_object { start + length } else { start + 1 };
     }
@@ -130,7 +130,7 @@ fn balanced_length(text: &str) -> Option<usize> {
     None
 }
 
-/// A step with all that it may have.
+/// The fields of any step, before validation.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct AnyStep {

@@ -1,4 +1,4 @@
-//! Histories on disk: one JSON file a session, replaced as a whole.
+//! Histories on disk: one JSON file per project, replaced as a whole.
 
 use std::fs;
 use std::io;
@@ -8,18 +8,18 @@ use platform::private;
 use serde::{Deserialize, Serialize};
 use wire::bridge::HistoryMessage;
 
-/// What is kept of a session.
+/// A project's history as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Document {
-    /// The folder, for people who look at the file.
+    /// The folder, for people who read the file.
     pub(super) path: String,
-    /// Since when it is known.
+    /// When the project was first seen, in ISO 8601.
     pub(super) created: String,
-    /// The oldest first.
+    /// The history's messages, oldest first.
     pub(super) messages: Vec<HistoryMessage>,
 }
 
-/// A folder with histories.
+/// The folder that has the histories.
 #[derive(Clone, Debug)]
 pub(super) struct Store {
     folder: PathBuf,
@@ -30,7 +30,8 @@ impl Store {
         Self { folder }
     }
 
-    /// What is kept of a session. A file that can't be used is put aside.
+    /// The stored history of a project. A file that can't be read is renamed, so that nothing is
+    /// lost.
     pub(super) fn read(&self, session_id: &str) -> Option<Document> {
         let file = self.file(session_id);
         let problem = match fs::read(&file) {
@@ -51,7 +52,7 @@ impl Store {
         None
     }
 
-    /// Replaces what is kept of a session. Calls for one session must not overlap.
+    /// Replaces the stored history of a project. Calls for one project must not overlap.
     pub(super) fn write(&self, session_id: &str, document: &Document) -> io::Result<()> {
         let json = serde_json::to_vec(document).map_err(io::Error::other)?;
         private::write(&self.file(session_id), &json)

@@ -1,4 +1,4 @@
-//! A conversation with a model that only talks: prompt in, text out.
+//! A conversation with a model without tools: prompt in, text out.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,59 +11,59 @@ use tokio_util::sync::CancellationToken;
 
 /// The longest answer of one turn, in bytes.
 const MAX_ANSWER: usize = 1024 * 1024;
-/// How long a model may take to free itself. Then it is dropped.
+/// How long a model may take to shut down. Then it is dropped.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Called with every piece of an answer. Must not block.
 pub(super) type OnText = Box<dyn Fn(&str) + Send + Sync>;
 
-/// An open conversation.
+/// An open conversation with one model.
 pub(super) struct Talk {
     agent: Box<dyn AgentSession>,
-    heard: Arc<Heard>,
+    listener: Arc<Listener>,
 }
 
-/// What the model says.
-struct Heard {
+/// Collects the model's answers.
+struct Listener {
     on_text: OnText,
-    turn: Mutex<HeardTurn>,
-    /// The conversation has died, or says too much. Nothing good can come any more.
+    turn: Mutex<TurnText>,
+    /// Cancelled when the model has crashed, or its answer is too long.
     over: CancellationToken,
 }
 
 #[derive(Default)]
-struct HeardTurn {
+struct TurnText {
     text: String,
     block: Option<String>,
     problem: Option<String>,
 }
 
 impl Talk {
-    /// Begins a conversation.
+    /// Starts the model in a folder. `on_text` receives its answers as they come.
     pub(super) async fn start(
         found: Found,
         folder: &Path,
         on_text: OnText,
     ) -> Result<Self, AgentError> {
-        let heard =
-            Arc::new(Heard { on_text, turn: Mutex::default(), over: CancellationToken::new() });
-        let hearing = Arc::clone(&heard);
-        let events = AgentEvents::new(move |event| hearing.hear(event));
+        let listener =
+            Arc::new(Listener { on_text, turn: Mutex::default(), over: CancellationToken::new() });
+        let listening = Arc::clone(&listener);
+        let events = AgentEvents::new(move |event| listening.handle(event));
         let settings = AgentSettings::new(found.model_id, folder, events);
         let agent = found.backend.start_session(settings).await?;
-        Ok(Self { agent, heard })
+        Ok(Self { agent, listener })
     }
 
-    /// What the model answers to a prompt. Dropped, the turn is aborted.
+    /// Runs a turn and returns the model's answer. Dropping it aborts the turn.
     pub(super) async fn turn(&self, prompt: &str) -> Result<String, String> {
-        *self.heard.turn.lock() = HeardTurn::default();
+        *self.listener.turn.lock() = TurnText::default();
         let abort = CancellationToken::new();
         let result = tokio::select! {
             biased;
-            () = self.heard.over.cancelled() => Ok(()),
+            () = self.listener.over.cancelled() => Ok(()),
             result = self.agent.run_turn(prompt, &abort) => result,
         };
-        let heard = std::mem::take(&mut *self.heard.turn.lock());
+        let heard = std::mem::take(&mut *self.listener.turn.lock());
         match (result, heard.problem) {
             (Err(error), _) => Err(error.to_string()),
             (Ok(()), Some(problem)) => Err(problem),
@@ -71,7 +71,7 @@ impl Talk {
         }
     }
 
-    /// Frees the model.
+    /// Shuts the model down, within the grace period.
     pub(super) async fn stop(&self) {
         if timeout(GRACE, self.agent.stop()).await.is_err() {
             tracing::warn!("a model did not stop in time");
@@ -79,11 +79,11 @@ impl Talk {
     }
 }
 
-impl Heard {
-    fn hear(&self, event: AgentEvent) {
+impl Listener {
+    fn handle(&self, event: AgentEvent) {
         match event {
             AgentEvent::TextDelta { kind: TextKind::Message, id, delta } => self.add(id, &delta),
-            // A block of which no delta came is told as a whole.
+            // A block without deltas arrives as a whole.
             AgentEvent::TextEnd { kind: TextKind::Message, id, content: Some(content) }
                 if self.turn.lock().block.as_ref() != Some(&id) =>
             {
@@ -116,7 +116,7 @@ impl Heard {
             turn.block = Some(block);
         }
         turn.text.push_str(text);
-        // With the lock held: pieces must be told in order.
+        // With the lock held, so that pieces are passed on in order.
         (self.on_text)(&turn.text[from..]);
     }
 }

@@ -20,7 +20,8 @@ use wire::bridge::{ApprovalRequest, Done, MessageRequest, RunEnd};
 
 use super::*;
 
-/// A test that hangs fails. No time is waited for: the clock stands still while anything happens.
+/// Fails a test that hangs. Costs no real time: the clock is paused, and advances only when nothing
+/// else can run.
 const SAFETY: Duration = Duration::from_mins(5);
 
 /// A bridge over one folder or more, and a client that reads everything.
@@ -30,7 +31,7 @@ struct Fixture {
     bridge: Arc<Bridge>,
     lifecycle: Lifecycle,
     events: Subscription,
-    /// What was read and not looked at.
+    /// Events that were received but not yet examined.
     unread: VecDeque<Event>,
 }
 
@@ -57,7 +58,7 @@ impl Fixture {
         Self { folders, data, bridge, lifecycle, events, unread: VecDeque::default() }
     }
 
-    /// A goal for which the model writes these steps, one a turn.
+    /// A goal for which the model writes these steps, one per turn.
     async fn pursue(&self, steps: &[Value]) -> MessageId {
         self.send(&script(steps), Some("agent")).await
     }
@@ -94,7 +95,7 @@ impl Fixture {
         self.unread.pop_front().expect("not empty")
     }
 
-    /// Reads up to the end of the next run that ends: what was told of it, and how it ended.
+    /// Reads until the next run ends; returns its text, and how it ended.
     async fn end(&mut self) -> (String, Done) {
         let mut text = String::new();
         loop {
@@ -116,7 +117,7 @@ impl Fixture {
         }
     }
 
-    /// Reads until something is told that contains a text.
+    /// Reads until a fragment contains a text.
     async fn told(&mut self, part: &str) {
         let mut text = String::new();
         while !text.contains(part) {
@@ -140,7 +141,7 @@ impl Fixture {
         self.folders[0].path().join(name).exists()
     }
 
-    /// Ends the bridge; nothing of it may be left.
+    /// Ends the bridge and checks that nothing of it is left.
     async fn finish(self) {
         self.bridge.stop_all().await;
         assert_eq!(self.lifecycle.shutdown(SAFETY).await, 0, "work is left");
@@ -168,7 +169,7 @@ fn start(settings: BridgeSettings, data: &TempDir) -> (Arc<Bridge>, Lifecycle) {
     (bridge, lifecycle)
 }
 
-/// A prompt for which a simulated model says one of these in each turn.
+/// A prompt that makes a simulated model give one of these answers in each turn.
 fn script(steps: &[Value]) -> String {
     let says = steps.iter().map(|step| match step {
         Value::String(instruction) => instruction.clone(),

@@ -1,4 +1,4 @@
-//! Readers at their positions.
+//! Readers at different positions of the ring.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn reader(bus: &Arc<Bus>, session: Option<&str>, start: Start) -> Subscription {
     bus.subscribe(session.map(str::to_owned), start, place())
 }
 
-/// What a reader has not read, by number.
+/// The numbers of the events that a reader has not read.
 async fn unread(reader: &mut Subscription) -> (Option<u64>, Vec<u64>) {
     let (mut missed, mut ids) = (None, Vec::new());
     while let Ok(Some(batch)) = timeout(Duration::from_millis(1), reader.next()).await {

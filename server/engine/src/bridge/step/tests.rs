@@ -27,7 +27,7 @@ fn steps_are_found_wherever_they_stand() {
         (format!("  ```JSON\n  {LIST}\n  ```"), act("listFiles")),
         (format!("Here:\n```json\nfirst, {LIST}\n```"), act("listFiles")),
         (format!("```json\n{LIST}"), act("listFiles")),
-        // Fenced blocks come first, whatever stands before them.
+        // Fenced blocks come first, whatever precedes them.
         (format!("{{\"finalSummary\":\"no\",\"done\":true}}\n```\n{LIST}\n```"), act("listFiles")),
         (format!("```rust\nfn main() {{}}\n```\n```json\n{LIST}\n```"), act("listFiles")),
         // Of two objects the first that fits.
@@ -88,9 +88,9 @@ fn what_is_no_step_says_why() {
         (r#"{"actions":["listFiles"]}"#, "the object is no step"),
         (r#"{"actions":{"tool":"listFiles"}}"#, "the object is no step"),
         (r#"{"finalSummary":"x","done":"yes"}"#, "the object is no step"),
-        // An object inside of another one is no step.
+        // An object inside another one is no step.
         (r#"{"plan":{"finalSummary":"x","done":true}}"#, "neither `actions` nor"),
-        // A wrong step says more than a brace in prose.
+        // An invalid step is a more useful error than a brace in prose.
         (r#"{prose} {"done":true}"#, "needs a `finalSummary`"),
         (&many, "at most 20 actions"),
     ] {

@@ -1,4 +1,4 @@
-//! Runs that are stopped, whatever they do.
+//! Runs that are stopped, whatever they are doing.
 
 use super::*;
 
@@ -23,7 +23,7 @@ async fn a_model_that_streams_is_cut_off() {
     let run = fixture.send(&format!("Turn 1: {stream}"), Some("agent")).await;
     fixture.told("### Step 1/12").await;
     cancel(&mut fixture, run).await;
-    // What a cancelled run told is kept.
+    // The text of a cancelled run stays in the history.
     let history = fixture.bridge.history(&fixture.id()).expect("history");
     assert!(history.messages[1].text.contains("<3:"));
     assert_eq!(history.messages[1].reason, Some(RunEnd::Cancelled));

@@ -30,7 +30,7 @@ async fn what_was_said_before_is_told_but_not_obeyed_again() {
     assert_eq!(fixture.end().await.0, "two");
     let told = {
         let board = fixture.bridge.inner.board.lock();
-        board.told_before(&board.first().expect("a session").id, MessageId::generate())
+        board.context_before(&board.first().expect("a session").id, MessageId::generate())
     };
     let prompt = instructions::prompt(&told, "and now?");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Folders as sessions, and what is kept of them.
+//! Workspace folders as projects, and what is stored of them.
 
 use super::*;
 
@@ -71,7 +71,7 @@ async fn a_damaged_history_is_put_aside() {
     fixture.send("say before", None).await;
     fixture.end().await;
     let file = fixture.data.path().join(format!("bridge/{}.json", fixture.id()));
-    // The run's end is told before it is written.
+    // The run's end is published before it is written to disk.
     fixture.bridge.stop_all().await;
     fs::write(&file, "{").expect("file");
     let mut fixture = fixture.restart().await;
