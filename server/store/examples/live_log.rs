@@ -1,7 +1,7 @@
 //! What a push costs: for 0, 1 and 100 readers, and for a log that grows to a million entries.
 //!
 //! `cargo run --release -p engine --example live_log`. Both tables should be flat to the right and
-//! downwards: neither readers that lag behind nor what is in the log already make a push dearer.
+//! downwards: neither lagging readers nor the length of the log may make a push more expensive.
 
 use std::time::{Duration, Instant};
 

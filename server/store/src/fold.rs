@@ -1,8 +1,7 @@
 //! Folds: what a stream comes to.
 //!
-//! A fold is made by applying the facts and notes of a stream in order, and by nothing else: while
-//! it happens, and after a restart from what was stored, the same function gives the same record.
-//! No clock, no I/O.
+//! A fold is the result of applying a stream's facts and notes in order, and of nothing else: live
+//! or from the store after a restart, the same function gives the same record. No clock, no I/O.
 
 mod job;
 mod session;
@@ -22,23 +21,24 @@ use crate::journal::{Append, Entity, Fact, Journal, Record, StoreError};
 
 /// What a stream of facts `E` comes to.
 pub trait Fold<E>: Default + Send + 'static {
-    /// What the portal notes beside the facts.
+    /// What the portal stores beside the facts.
     type Note: Serialize + DeserializeOwned + Send + 'static;
 
-    /// Takes the next fact, which happened then. True if the record may be another one now.
+    /// Applies the next fact, which happened at this time (microseconds since the Unix epoch). True
+    /// if the record may have changed.
     fn apply(&mut self, at: u64, fact: &E) -> bool;
 
-    /// Takes the next note. It always changes the record.
+    /// Applies the next note. A note always changes the record.
     fn note(&mut self, at: u64, note: &Self::Note);
 
-    /// The record so far.
+    /// The record of everything applied so far.
     fn record(&self) -> Record;
 }
 
-/// The most characters that a title has.
+/// The longest title, in characters.
 const MAX_TITLE: usize = 120;
 
-/// The first line of a text, for a title.
+/// The first line of a text, shortened to a title.
 fn first_line(text: &str) -> String {
     let line = text.trim_start().lines().next().unwrap_or_default().trim_end();
     match line.char_indices().nth(MAX_TITLE) {
@@ -47,7 +47,7 @@ fn first_line(text: &str) -> String {
     }
 }
 
-/// Folds what is stored of an entity; `None` if nothing is.
+/// Folds the stored stream of an entity; `None` if it is unknown.
 pub async fn refold<E, F>(journal: &dyn Journal, entity: Entity) -> Result<Option<F>, StoreError>
 where
     E: DeserializeOwned,
@@ -60,7 +60,8 @@ where
     let mut fold = F::default();
     let mut take_notes = |fold: &mut F, until: u64| {
         while let Some(note) = notes.next_if(|note| note.at < until) {
-            // Written by us. One that this version does not know changes nothing that it knows.
+            // We wrote it, so it parses unless a newer version added its kind. Then it can be
+            // skipped.
             if let Ok(known) = serde_json::from_str(&note.json) {
                 fold.note(note.at, &known);
             }
@@ -76,18 +77,18 @@ where
     Ok(Some(fold))
 }
 
-/// What is added to a stream that nobody has open.
+/// What [`extend`] adds to a stream.
 pub struct Addition<E, N> {
-    /// Facts and when they happened.
+    /// Facts with their times, in microseconds since the Unix epoch.
     pub facts: Vec<(u64, E)>,
-    /// Notes and when they were made.
+    /// Notes with their times, in microseconds since the Unix epoch.
     pub notes: Vec<(u64, N)>,
-    /// Blocks that the facts close, by the numbers of the facts that opened them.
+    /// The blocks that the facts close, by the number of the fact that opened each.
     pub closed_blocks: Vec<u64>,
 }
 
-/// Adds to the stream of an entity that nobody has open, and returns when that is durable. False
-/// if the entity is unknown.
+/// Adds to the stream of an entity without a live log, and returns when that is durable. False if
+/// the entity is unknown.
 pub async fn extend<E, F>(
     journal: &dyn Journal,
     entity: Entity,

@@ -1,7 +1,7 @@
-//! The journal: what happened, kept.
+//! The journal: stores what happened.
 //!
 //! Every session, task and job is a stream of *facts*: the responses that readers see, numbered
-//! from 1 without gaps. Beside them stand *notes*, which only the portal reads (how a session was
+//! from 1 without gaps. Beside them are *notes*, which only the portal reads (how a session was
 //! started, which prompts wait in it), and one *record*, the fold of both, for lists and status.
 //!
 //! ```text
@@ -12,8 +12,8 @@
 //!
 //! - A batch is atomic, over as many entities as it names.
 //! - Batches become durable in the order in which they were submitted.
-//! - An append says which fact it expects to be the last one. If it is not, the whole batch is
-//!   refused: somebody else writes the same stream.
+//! - An append names the fact that it expects to be the last one. If it isn't, the whole batch is
+//!   refused: somebody else is writing to the same stream.
 //!
 //! [`MemoryJournal`] keeps everything in memory, [`SqliteJournal`] in one file. One suite of tests
 //! runs over both.
@@ -36,39 +36,39 @@ pub use entity::{Entity, ParseEntityError};
 pub use memory::MemoryJournal;
 pub use sqlite::{FILE_NAME, Info, OpenError, Problem, SqliteJournal};
 
-/// Something that happened, as it goes over the wire, or as the portal notes it.
+/// A stored response, or a note: both have the same form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
     /// Microseconds since the Unix epoch; strictly increasing within a server.
     pub at: u64,
-    /// The JSON of it.
+    /// The response as it goes over the wire, or the note.
     pub json: Arc<str>,
-    /// Whether the full-text search looks at it.
+    /// Whether the full-text search covers it.
     pub is_searchable: bool,
 }
 
 /// What a batch adds to one stream.
 #[derive(Clone, Debug)]
 pub struct Append {
-    /// Whose stream.
+    /// The entity that owns the stream.
     pub entity: Entity,
     /// Number of the last fact before these; 0 for the first ones.
     pub after: u64,
-    /// What readers see.
+    /// New facts: responses that readers see.
     pub facts: Vec<Fact>,
-    /// Number of the last note before these.
+    /// Number of the last note before these; 0 for the first ones.
     pub after_note: u64,
-    /// What only the portal reads.
+    /// New notes, which only the portal reads.
     pub notes: Vec<Fact>,
     /// The fold of all facts and notes up to here. A new entity needs one.
     pub record: Option<Record>,
-    /// Blocks that these facts close, by the number of the fact that opened them: their checkpoints
-    /// are not needed any more.
+    /// The blocks that these facts close, by the number of the fact that opened each. Their chunks
+    /// are deleted.
     pub closed_blocks: Vec<u64>,
 }
 
 impl Append {
-    /// Nothing yet, for a stream that has as many facts and notes as said.
+    /// An empty append to a stream that has `after` facts and `after_note` notes.
     pub fn new(entity: impl Into<Entity>, after: u64, after_note: u64) -> Self {
         Self {
             entity: entity.into(),
@@ -82,31 +82,31 @@ impl Append {
     }
 }
 
-/// A further piece of a block that is still open.
+/// A piece of the text of a block that is still open, stored so that a crash loses little of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chunk {
-    /// In whose stream.
+    /// The entity that owns the stream.
     pub entity: Entity,
     /// Number of the fact that opened the block.
     pub block: u64,
     /// Where the piece begins in the block's text, in bytes.
     pub from: u64,
-    /// The piece.
+    /// The text that follows the pieces before it.
     pub text: String,
 }
 
-/// How far a reader has come.
+/// How far a reader has read a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// In whose stream.
+    /// The entity that owns the stream.
     pub entity: Entity,
-    /// The reader.
+    /// Token that the reader identifies itself by.
     pub reader: LiveToken,
     /// Number of the last fact that it has read.
     pub seq: u64,
-    /// The blocks that it is inside of: number of the fact that opened it, and bytes read.
+    /// The blocks that it has read in part: number of the fact that opened each, and bytes read.
     pub inside: Vec<(u64, u64)>,
-    /// It was told that there will be nothing more.
+    /// Whether it knows that the stream has ended.
     pub is_finished: bool,
 }
 
@@ -117,7 +117,7 @@ pub struct Batch {
     pub appends: Vec<Append>,
     /// Pieces of open blocks.
     pub chunks: Vec<Chunk>,
-    /// Positions of readers; each replaces the last one of its reader.
+    /// Positions of readers; each replaces the reader's previous one.
     pub cursors: Vec<Cursor>,
 }
 
@@ -127,57 +127,57 @@ impl From<Append> for Batch {
     }
 }
 
-/// An entity at a glance, and what its owner needs to go on with it.
+/// Summary of an entity for lists, and what its owner needs to continue it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// What it belongs to: a session to its task, a task to its job.
+    /// What it belongs to: the task of a session, or the job of a task.
     pub parent: Option<Entity>,
-    /// For people.
+    /// Title for lists; can be empty.
     pub title: String,
-    /// Where it works.
+    /// The folder that its agents work in.
     pub folder: String,
     /// The model it was started with, if it has one.
     pub model: Option<String>,
-    /// How it stands.
+    /// Whether it is running, waiting or over, and how it ended.
     pub state: EntityState,
     /// Microseconds since the Unix epoch.
     pub started_at: u64,
-    /// Once it has ended. An entity without is open.
+    /// Microseconds since the Unix epoch; `None` while it is open.
     pub ended_at: Option<u64>,
-    /// What its models took.
+    /// What its models have used.
     pub usage: Usage,
-    /// What else its owner folds, as JSON.
+    /// Further fields of its kind, as JSON.
     pub detail: String,
 }
 
 /// A part of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// With their numbers, which increase by one.
+    /// Facts with their numbers, which have no gaps.
     pub facts: Vec<(u64, Fact)>,
-    /// Whether these are the last ones so far.
+    /// Whether these are the latest facts of the stream.
     pub is_end: bool,
 }
 
 /// Which entities to list.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryQuery {
-    /// Only these; all if none is named.
+    /// Only entities of this kind; all if `None`.
     pub kind: Option<EntityKind>,
-    /// Only those that stand so.
+    /// Only entities in this state.
     pub state: Option<EntityState>,
-    /// Only those that work exactly there.
+    /// Only entities with exactly this folder.
     pub folder: Option<String>,
-    /// Only those in which all of these words occur in one text.
+    /// Only entities that have all of these words in one text.
     pub words: Option<String>,
-    /// Only those that come after this place in the list.
+    /// Only entities older than this position, from [`HistoryPage::next`].
     pub before: Option<u64>,
-    /// How many at most.
+    /// The most entities to return.
     pub limit: usize,
 }
 
 impl HistoryQuery {
-    /// Whether an entity is to be listed, apart from the words.
+    /// Whether an entity passes the filters, apart from the words.
     fn takes(&self, entity: Entity, record: &Record) -> bool {
         entity.kind().is_some_and(|kind| self.kind.is_none_or(|wanted| wanted == kind))
             && self.state.is_none_or(|wanted| wanted == record.state)
@@ -185,40 +185,40 @@ impl HistoryQuery {
     }
 }
 
-/// Entities, newest first.
+/// A page of entities, newest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HistoryPage {
-    /// What was found.
+    /// The entities on this page.
     pub items: Vec<Found>,
-    /// The place to go on from, if there may be more.
+    /// Position of the next page, if there may be one.
     pub next: Option<u64>,
 }
 
 /// An entity in a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// Its id.
+    /// Which entity it is.
     pub entity: Entity,
-    /// Its record.
+    /// Its record at the time of the query.
     pub record: Record,
-    /// Where the words were found: the text around the first hit, which stands between `«` and `»`.
+    /// If words were searched for: the text around the first hit, with the hit between `«` and `»`.
     pub snippet: Option<String>,
 }
 
-/// Why the journal did not do what it was asked.
+/// Why the journal refused a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// The stream has other facts than the caller knows: somebody else writes it, or it is gone.
+    /// The stream is not as the caller expected: somebody else writes to it, or it was deleted.
     #[error("{entity} was changed by somebody else: it has {found} facts, not {expected}")]
     Conflict {
-        /// Whose stream.
+        /// The entity that owns the stream.
         entity: Entity,
-        /// What the caller expected.
+        /// How many facts or notes the caller expected.
         expected: u64,
-        /// How many there are.
+        /// How many facts or notes there are.
         found: u64,
     },
-    /// It can't be written as it is, now or later: a mistake of the portal's.
+    /// The batch can never be written: a bug in the portal.
     #[error("the store takes no such thing: {0}")]
     Rejected(String),
     /// The disk is full, or the file can't be written or read.
@@ -226,39 +226,40 @@ pub enum StoreError {
     Unavailable(String),
 }
 
-/// Resolves when a batch is durable, or will not be.
+/// Resolves when a batch is durable, or has failed.
 #[derive(Debug)]
 pub struct Ticket(oneshot::Receiver<Result<(), StoreError>>);
 
 impl Ticket {
-    /// Waits. Cancel safe: the batch is written whether or not anybody waits.
+    /// Waits for the batch. Cancel safe: it is written whether or not anybody waits.
     pub async fn durable(self) -> Result<(), StoreError> {
         let result = self.0.await;
         result.unwrap_or_else(|_| Err(StoreError::Unavailable("it was closed".to_owned())))
     }
 }
 
-/// Is told what became of a batch, on the thread that wrote it: it must be quick and must not block.
+/// Called with the result of a batch, on the thread that wrote it. Must be quick and must not
+/// block.
 pub type OnSettled = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
-/// Keeps what happened.
+/// Stores what happened.
 ///
-/// Everything that reads is cancel safe and sees whole batches only.
+/// All reads are cancel safe, and see batches only as a whole.
 #[async_trait]
 pub trait Journal: Send + Sync + 'static {
-    /// Takes a batch and returns at once. Batches are written in this order.
+    /// Accepts a batch and returns at once. Batches are written in the order of these calls.
     fn submit_then(&self, batch: Batch, settled: OnSettled);
 
-    /// The same, with a ticket.
+    /// Like [`Self::submit_then`], but returns a ticket to wait with.
     fn submit(&self, batch: Batch) -> Ticket {
         let (sender, receiver) = oneshot::channel();
-        // Nobody may wait for it.
+        // Nobody may be waiting.
         self.submit_then(batch, Box::new(move |result| drop(sender.send(result))));
         Ticket(receiver)
     }
 
-    /// Facts after a number, at most so many, and not many more bytes than said; at least one if
-    /// there is one. `None` if the entity is unknown.
+    /// The facts after a number: at most `max_facts`, and no more once `max_bytes` are reached, so
+    /// at least one if there is one. `None` if the entity is unknown.
     async fn read(
         &self,
         entity: Entity,
@@ -273,10 +274,10 @@ pub trait Journal: Send + Sync + 'static {
     /// The record of an entity, and how many facts and notes it has.
     async fn record(&self, entity: Entity) -> Result<Option<(Record, u64, u64)>, StoreError>;
 
-    /// The pieces of the blocks of an entity that were open when it was last written, in order.
+    /// The pieces of an entity's open blocks, in order.
     async fn chunks(&self, entity: Entity) -> Result<Vec<Chunk>, StoreError>;
 
-    /// How far the readers of an entity have come.
+    /// How far the readers of an entity have read.
     async fn cursors(&self, entity: Entity) -> Result<Vec<Cursor>, StoreError>;
 
     /// Entities that have not ended, the oldest first.
@@ -285,18 +286,19 @@ pub trait Journal: Send + Sync + 'static {
     /// Entities by age or by words, newest first.
     async fn history(&self, query: HistoryQuery) -> Result<HistoryPage, StoreError>;
 
-    /// Forgets an entity with all that belongs to it. Unknown ones are forgotten already.
+    /// Deletes an entity with all that belongs to it. An unknown entity is not an error.
     async fn delete(&self, entity: Entity) -> Result<(), StoreError>;
 
-    /// Forgets what ended before a time, with all that belongs to it, and says how many that were.
+    /// Deletes the entities that ended before a time, with all that belongs to them, and returns
+    /// how many there were. What belongs to others is not counted.
     async fn expire(&self, ended_before: u64) -> Result<u64, StoreError>;
 
-    /// Whether what is kept outlives the process.
+    /// Whether stored data outlives the process.
     fn is_lasting(&self) -> bool {
         false
     }
 
-    /// Why nothing can be kept at the moment, if so.
+    /// Why nothing can be stored at the moment; `None` if all is well.
     fn trouble(&self) -> Option<String> {
         None
     }

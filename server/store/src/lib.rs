@@ -1,8 +1,8 @@
-//! What happened to sessions, tasks and jobs, in order, and who reads it.
+//! The event store of sessions, tasks and jobs, and its readers.
 //!
-//! - [`journal`]: keeps it, in a file or in memory.
+//! - [`journal`]: stores what happened, in order, in a file or in memory.
 //! - [`fold`]: what a stream comes to, for lists and status.
-//! - [`live`]: hands it to readers as it happens, the one mechanism behind every live endpoint.
+//! - [`live`]: delivers it to readers as it happens; the one mechanism behind every live endpoint.
 
 pub mod fold;
 pub mod journal;

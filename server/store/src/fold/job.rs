@@ -1,4 +1,4 @@
-//! What a run of a job comes to.
+//! The fold of a run of a job.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use wire::{EntityState, JobResponse, JobStatus, TaskId, Usage, WorkStatus};
 use super::Fold;
 use crate::journal::Record;
 
-/// What the portal notes of a run of a job.
+/// The notes of a run of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum JobNote {
-    /// It was started.
+    /// The job was started. Always the first note.
     Started {
         /// Its name in the entry.
         name: String,
@@ -21,16 +21,16 @@ pub enum JobNote {
         /// What the user typed.
         input: String,
     },
-    /// A work is about to stop, and took so much.
+    /// What a work has used. Comes just before the fact that the work has stopped.
     Used {
-        /// Number of the work within the job.
+        /// Id of the work within the job.
         work_id: u32,
-        /// As its models tell.
+        /// As reported by the providers of its models.
         usage: Usage,
     },
 }
 
-/// A run of a job as its facts and notes tell it.
+/// The state of a run of a job, from its facts and notes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct JobFold {
     started_at: u64,
@@ -42,18 +42,18 @@ pub struct JobFold {
     works: BTreeMap<u32, WorkFold>,
 }
 
-/// The last run of a work.
+/// The latest run of a work.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkFold {
-    /// Where to follow it, while it runs.
+    /// The task to follow it by, while it is running.
     pub task_id: Option<TaskId>,
-    /// How it stands.
+    /// Running, or how it ended.
     pub status: WorkStatus,
     /// Microseconds since the Unix epoch.
     pub started_at: u64,
-    /// Once it has ended.
+    /// Microseconds since the Unix epoch, once it has ended.
     pub ended_at: Option<u64>,
-    /// What it took, once it has ended.
+    /// What it has used, known once it has ended.
     pub usage: Usage,
 }
 
@@ -68,22 +68,22 @@ impl JobFold {
         self.started_at
     }
 
-    /// Once it has ended.
+    /// Microseconds since the Unix epoch, once it has ended.
     pub fn ended_at(&self) -> Option<u64> {
         self.ended_at
     }
 
-    /// How it stands.
+    /// Running, or how it ended.
     pub fn status(&self) -> JobStatus {
         self.status.unwrap_or(JobStatus::Running)
     }
 
-    /// What all of its works took.
+    /// What all of its works have used.
     pub fn usage(&self) -> Usage {
         self.usage
     }
 
-    /// The works that have been started, each with its last run, by their numbers.
+    /// The works that have been started, by id, each with its latest run.
     pub fn works(&self) -> &BTreeMap<u32, WorkFold> {
         &self.works
     }

@@ -1,4 +1,4 @@
-//! What a session comes to.
+//! The fold of a session.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -8,55 +8,55 @@ use wire::{EntityState, PermissionId, PermissionMode, SessionId, SessionResponse
 use super::{Fold, first_line};
 use crate::journal::Record;
 
-/// What the portal notes of a session.
+/// The notes of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum SessionNote {
-    /// It was started.
+    /// The session was started. Always the first note.
     Started {
-        /// As it was asked for.
+        /// The model as the client named it.
         model: String,
         /// Where its agent works.
         folder: String,
-        /// How it deals with tools that ask.
+        /// How its tools' permission requests are answered.
         permissions: PermissionMode,
-        /// The task that it was started for.
+        /// The task that it belongs to, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskId>,
-        /// The closed session whose context it has.
+        /// The closed session whose context it took over.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         continued_from: Option<SessionId>,
     },
-    /// The agent can be resumed by this, in its backend's own spelling.
+    /// The handle by which the agent can be resumed, in its backend's own format.
     Handle {
-        /// `None` if the backend refused it.
+        /// `None` if the backend refused to resume by the last one.
         handle: Option<String>,
     },
-    /// A prompt waits for its turn, which begins with a fact of its own.
+    /// A prompt was queued. Its turn begins with a fact of its own.
     Queued(QueuedPrompt),
     /// The permission mode was changed.
     Permissions {
-        /// How it deals with tools that ask from now on.
+        /// How permission requests are answered from now on.
         mode: PermissionMode,
     },
-    /// Somebody gave it a title.
+    /// A user gave it a title.
     Renamed {
-        /// One line.
+        /// The title; only its first line is used.
         title: String,
     },
-    /// It takes no more prompts.
+    /// The session has ended and takes no more prompts.
     Closed {
-        /// Its agent died; else somebody closed it.
+        /// Whether its agent crashed; otherwise it was closed.
         crashed: bool,
     },
 }
 
-/// A prompt that waits.
+/// A prompt that waits for its turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedPrompt {
-    /// As it was written.
+    /// The text as its author wrote it.
     pub prompt: String,
-    /// By whom.
+    /// Who wrote the prompt.
     pub author: PromptAuthor,
 }
 
@@ -64,15 +64,15 @@ pub struct QueuedPrompt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PromptAuthor {
-    /// A person, in the page or by a script.
+    /// A person, on the page or through a script.
     User,
-    /// The task engine.
+    /// The task engine, on behalf of a task.
     Engine,
     /// An extension of the session.
     Extension,
 }
 
-/// A session as its facts and notes tell it.
+/// The state of a session, from its facts and notes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFold {
     started_at: u64,
@@ -93,7 +93,7 @@ pub struct SessionFold {
     usage: Usage,
 }
 
-/// What a list needs of a session besides the columns of its record.
+/// What lists show of a session that is not a column of its record.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Detail {
@@ -114,7 +114,7 @@ impl SessionFold {
         &self.folder
     }
 
-    /// What its agent can be resumed by.
+    /// The handle by which its agent can be resumed.
     pub fn handle(&self) -> Option<&str> {
         self.handle.as_deref()
     }
@@ -124,7 +124,7 @@ impl SessionFold {
         self.replaced
     }
 
-    /// How it deals with tools that ask.
+    /// How its tools' permission requests are answered; `None` before it is started.
     pub fn permissions(&self) -> Option<PermissionMode> {
         self.permissions
     }
@@ -134,12 +134,12 @@ impl SessionFold {
         self.queue.iter()
     }
 
-    /// Whether a turn runs.
+    /// Whether a turn is running.
     pub fn is_running(&self) -> bool {
         self.is_running
     }
 
-    /// The title is the first line of the first prompt, unless somebody gave another one.
+    /// Sets the title to the prompt's first line, unless it has one. True if it was set.
     fn entitle(&mut self, prompt: &str) -> bool {
         let is_first = self.title.is_empty() && !self.is_renamed;
         if is_first {
@@ -167,7 +167,7 @@ impl Fold<SessionResponse> for SessionFold {
             SessionResponse::UserPrompt { prompt }
             | SessionResponse::GeneratedUserPrompt { prompt } => {
                 self.entitle(prompt);
-                // Its turn begins, so it does not wait any more.
+                // Its turn begins, so it is no longer queued.
                 self.queue.pop_front_if(|queued| queued.prompt == *prompt);
                 self.is_running = true;
                 true

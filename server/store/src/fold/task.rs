@@ -1,4 +1,4 @@
-//! What a run of a task comes to.
+//! The fold of a run of a task.
 
 use serde::{Deserialize, Serialize};
 use wire::{EntityState, JobId, TaskResponse, Usage};
@@ -6,32 +6,32 @@ use wire::{EntityState, JobId, TaskResponse, Usage};
 use super::Fold;
 use crate::journal::Record;
 
-/// What the portal notes of a run of a task.
+/// The notes of a run of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum TaskNote {
-    /// It was started.
+    /// The task was started. Always the first note.
     Started {
         /// Its name in the entry.
         name: String,
         /// Where its agents work.
         folder: String,
-        /// What its own session runs on.
+        /// The model of its task session.
         model: String,
-        /// The job that it is a part of.
+        /// The job that it is part of.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         job: Option<JobId>,
     },
-    /// A turn of it took so much.
+    /// What one of its turns has used.
     Used {
-        /// As its models tell.
+        /// As reported by the model's provider.
         usage: Usage,
     },
-    /// It is about to end because somebody stopped it.
+    /// It was stopped. Comes just before the fact that it has failed.
     Stopped,
 }
 
-/// A run of a task as its facts and notes tell it.
+/// The state of a run of a task, from its facts and notes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TaskFold {
     started_at: u64,

@@ -1,4 +1,4 @@
-//! What streams come to.
+//! The folds of sessions, tasks and jobs.
 
 use wire::{
     EntityState, JobId, JobResponse, JobStatus, PermissionMode, SessionResponse, TaskId,

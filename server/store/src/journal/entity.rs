@@ -1,18 +1,18 @@
-//! What has a stream.
+//! The entities that have a stream.
 
 use std::fmt;
 use std::str::FromStr;
 
 use wire::{EntityKind, JobId, LiveId, SessionId, TaskId};
 
-/// Names a stream.
+/// Identifies a stream by what it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[expect(missing_docs, reason = "the names are the documentation")]
 pub enum Entity {
     Session(SessionId),
     Task(TaskId),
     Job(JobId),
-    /// The portal itself.
+    /// The portal itself, which has no kind and is in no list.
     Portal,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for Entity {
     }
 }
 
-/// A text that names no stream.
+/// The text is not the id of any kind of entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not the id of a session, a task or a job")]
 pub struct ParseEntityError;

@@ -1,4 +1,4 @@
-//! The journal of a server that keeps nothing.
+//! The journal of a server that stores nothing on disk.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -12,30 +12,31 @@ use super::{
     OnSettled, Page, Record, StoreError,
 };
 
-/// Keeps what happened in memory, the newest of what has ended, as far as it fits. A batch is
-/// "durable" at once.
+/// Stores everything in memory. If that is full, deletes ended entities, the oldest first. A batch
+/// is "durable" at once.
 #[derive(Debug)]
 pub struct MemoryJournal {
     state: Mutex<State>,
-    /// Bytes of facts and notes of what has ended, beyond which what ended first is forgotten.
+    /// How many bytes of facts and notes of ended entities to hold before the first to end are
+    /// deleted.
     capacity: usize,
 }
 
 #[derive(Debug, Default)]
 struct State {
     streams: HashMap<Entity, Stream>,
-    /// In the order of their beginning.
+    /// Entities in the order of their start.
     by_number: BTreeMap<u64, Entity>,
-    /// What belongs to what.
+    /// The entities that belong to each entity.
     children: HashMap<Entity, Vec<Entity>>,
     last_number: u64,
-    /// What has ended and belongs to nothing, the first first. Some may be deleted already.
+    /// Ended entities without a parent, in the order of their end. Some may be deleted already.
     ended: VecDeque<Entity>,
-    /// Bytes of everything that has ended.
+    /// Bytes of facts and notes of all ended entities.
     ended_bytes: usize,
 }
 
-/// So many ended ones are kept, however much they are.
+/// How many ended entities are kept, however large they are.
 const KEPT_ANYWAY: usize = 16;
 
 #[derive(Debug)]
@@ -56,7 +57,7 @@ impl Default for MemoryJournal {
 }
 
 impl MemoryJournal {
-    /// An empty one that forgets what ended first when it has more bytes than said.
+    /// An empty journal that deletes ended entities when it has more bytes than `capacity`.
     pub fn with_capacity(capacity: usize) -> Self {
         Self { state: Mutex::default(), capacity }
     }
@@ -132,7 +133,7 @@ impl State {
         Ok(())
     }
 
-    /// Forgets an entity and what belongs to it.
+    /// Deletes an entity and what belongs to it.
     fn delete(&mut self, entity: Entity) {
         if let Some(stream) = self.streams.remove(&entity) {
             self.by_number.remove(&stream.number);
@@ -146,7 +147,7 @@ impl State {
         }
     }
 
-    /// The first that has ended, of those that belong to nothing.
+    /// The oldest entity without a parent that ended before a time.
     fn ended(&self, before: u64) -> Option<Entity> {
         let is_over = |record: &Record| record.ended_at.is_some_and(|ended| ended < before);
         let mut entities = self.by_number.values();
@@ -184,7 +185,7 @@ impl Stream {
         self.record.ended_at.is_some()
     }
 
-    /// What the search finds in it: its title, or one of its texts, the newest first.
+    /// A snippet of the newest text that has all words, or else of the title.
     fn find(&self, words: &Words) -> Option<String> {
         let searched = self.facts.iter().rev().filter(|fact| fact.is_searchable);
         let mut texts = searched.filter_map(|fact| text_of(&fact.json));

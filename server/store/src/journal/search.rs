@@ -1,13 +1,13 @@
-//! Words and texts: what the full-text search looks for, where, and how a hit is shown.
+//! Full-text search: which words are searched for, in which texts, and how a hit is shown.
 
 use serde::Deserialize;
 
-/// Characters that are shown before and after a hit.
-const AROUND: usize = 60;
-/// Mark the hit. They are taken out of the text around it.
+/// How many characters are shown before and after a hit.
+const CONTEXT: usize = 60;
+/// Enclose the hit. They are removed from the text around it.
 const MARKS: [char; 2] = ['«', '»'];
 
-/// The texts of a fact that people search for.
+/// The fields of a fact that can be searched.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Texts {
@@ -19,8 +19,8 @@ struct Texts {
     error: Option<String>,
 }
 
-/// The text of a fact that is worth searching: a prompt, a message, a decision, an error. What a
-/// model thought to itself is not.
+/// The searchable text of a fact: a prompt, a message, a decision or an error. Reasoning is not
+/// searchable.
 pub(super) fn text_of(json: &str) -> Option<String> {
     let texts: Texts = serde_json::from_str(json).ok()?;
     let message = match texts.callback.as_deref() {
@@ -30,20 +30,20 @@ pub(super) fn text_of(json: &str) -> Option<String> {
     texts.prompt.or(message).or(texts.reason).or(texts.error)
 }
 
-/// What somebody searches for.
+/// The words of a search.
 #[derive(Clone, Debug)]
 pub(super) struct Words(Vec<String>);
 
 impl Words {
     /// `None` if there is nothing to search for.
     pub(super) fn new(text: &str) -> Option<Self> {
-        // A word without a letter or digit, such as a dash, is in no index.
+        // A word without letters or digits, such as a dash, is never indexed.
         let has_token = |word: &&str| word.chars().any(char::is_alphanumeric);
         let words: Vec<_> = text.split_whitespace().filter(has_token).map(str::to_owned).collect();
         (!words.is_empty()).then_some(Self(words))
     }
 
-    /// As FTS5 wants it: all of the words, the last one may be the beginning of one.
+    /// As an FTS5 query: all of the words, the last one as a prefix.
     pub(super) fn to_match(&self) -> String {
         let quoted: Vec<_> =
             self.0.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\""))).collect();
@@ -59,7 +59,7 @@ impl Words {
             && tokens.iter().any(|token| token.starts_with(last))
     }
 
-    /// The part of a text around the first hit, on one line, the hit between `«` and `»`.
+    /// The part of a text around the first hit, on one line, with the hit between `«` and `»`.
     pub(super) fn snippet(&self, text: &str) -> String {
         let characters: Vec<char> = text
             .split_whitespace()
@@ -68,7 +68,7 @@ impl Words {
             .collect();
         let hit = self.0.iter().filter_map(|word| find(&characters, word)).min();
         let (start, end) = hit.unwrap_or((0, 0));
-        let (from, to) = (start.saturating_sub(AROUND), (end + AROUND).min(characters.len()));
+        let (from, to) = (start.saturating_sub(CONTEXT), (end + CONTEXT).min(characters.len()));
         let part = |from: usize, to: usize| characters[from..to].iter().collect::<String>();
         let before = format!("{}{}", if from > 0 { "…" } else { "" }, part(from, start));
         let after = format!("{}{}", part(end, to), if to < characters.len() { "…" } else { "" });
@@ -85,8 +85,8 @@ fn tokens(text: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
-/// The place of a word, whatever its case. Characters whose other case has another length are
-/// compared as they are.
+/// Start and end of a word, ignoring case. Only the first character of a longer lower-case form is
+/// compared.
 fn find(text: &[char], word: &str) -> Option<(usize, usize)> {
     let fold = |character: char| character.to_lowercase().next().unwrap_or(character);
     let word: Vec<char> = word.chars().map(fold).collect();
@@ -125,7 +125,7 @@ mod tests {
         let shown = snippet("needle", &long);
         assert!(shown.starts_with("…a") && shown.ends_with("b…"), "{shown}");
         assert!(shown.contains("a «needle» b"), "{shown}");
-        assert_eq!(shown.chars().count(), 2 * AROUND + "needle".len() + 4);
+        assert_eq!(shown.chars().count(), 2 * CONTEXT + "needle".len() + 4);
     }
 
     #[test]

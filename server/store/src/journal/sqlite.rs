@@ -34,7 +34,7 @@ pub use folder::FILE_NAME;
 use folder::FolderLock;
 pub use operate::{Info, Problem};
 use readers::Readers;
-use rows::{key, parts};
+use rows::{key, split_key};
 pub use schema::OpenError;
 use writer::{Command, Trouble, Writer};
 
@@ -43,20 +43,19 @@ use super::{
     Record, StoreError,
 };
 
-/// Keeps what happened in a file.
+/// Stores everything in one file, written by one thread.
 pub struct SqliteJournal {
-    /// `None` once it is closed.
+    /// To the writer thread; `None` once the journal is closed.
     commands: Mutex<Option<mpsc::Sender<Command>>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     trouble: Arc<Trouble>,
     readers: Readers,
-    /// The folder is ours as long as this is here.
+    /// Keeps other processes out of the folder.
     lock: Mutex<Option<FolderLock>>,
 }
 
 impl SqliteJournal {
-    /// Opens the store of a data folder, or makes one. Nobody else can open it as long as this is
-    /// open.
+    /// Opens the store of a data folder, or creates one. Nobody else can open it meanwhile.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
         let lock = FolderLock::take(folder)?;
         let file = folder.join(FILE_NAME);
@@ -77,23 +76,23 @@ impl SqliteJournal {
         })
     }
 
-    /// Writes what was submitted, ends the thread, and gives the folder free. Blocks meanwhile. Later
+    /// Writes what was submitted, ends the thread and releases the folder. Blocks meanwhile. Later
     /// batches are refused.
     pub fn close(&self) {
         self.commands.lock().take();
-        // The last connection that is closed leaves one file behind instead of three.
+        // Readers are closed first: the last connection to close merges the WAL into the database.
         self.readers.close();
         if let Some(writer) = self.writer.lock().take() {
-            // Whoever is told that a batch is durable may be the last one who has the journal.
+            // A callback on the writer thread may drop the last reference to the journal.
             if writer.thread().id() != std::thread::current().id() {
-                // It has said what was wrong, if anything was.
+                // A panic has been reported already.
                 let _ = writer.join();
             }
         }
         self.lock.lock().take();
     }
 
-    /// Hands a command over, or gives it back if nobody takes it any more.
+    /// Sends a command to the writer, or returns it if the journal is closed.
     fn send(&self, command: Command) -> Result<(), Command> {
         match &*self.commands.lock() {
             Some(commands) => commands.send(command).map_err(|error| error.0),
@@ -161,7 +160,7 @@ impl Journal for SqliteJournal {
                 }
                 let json: String = row.get(2)?;
                 bytes += json.len();
-                let (_, seq) = parts(row.get(0)?);
+                let (_, seq) = split_key(row.get(0)?);
                 page.facts.push((seq, stored_fact(row.get(1)?, json)));
             }
             Ok(page)
@@ -198,7 +197,7 @@ impl Journal for SqliteJournal {
             )?;
             let range = [key(number, 0), key(number, u64::from(u32::MAX))];
             let chunks = statement.query_map(range, |row| {
-                let (_, block) = parts(row.get(0)?);
+                let (_, block) = split_key(row.get(0)?);
                 Ok(Chunk { entity, block, from: row.get(1)?, text: row.get(2)? })
             })?;
             chunks.collect()
@@ -237,7 +236,7 @@ impl Journal for SqliteJournal {
             if self.send(Command::Expire(ended_before, settled)).is_err() {
                 return Err(closed());
             }
-            // A few at a time: others write in between.
+            // A few at a time, so that other commands are not blocked for long.
             match receiver.await.unwrap_or_else(|_| Err(closed()))? {
                 0 => return Ok(expired),
                 more => expired += more,
@@ -254,7 +253,7 @@ impl Journal for SqliteJournal {
     }
 }
 
-/// A fact as it was written. Whether it is searchable was needed only then.
+/// A fact from its row. `is_searchable` only matters when writing.
 fn stored_fact(at: u64, json: String) -> Fact {
     Fact { at, json: json.into(), is_searchable: false }
 }

@@ -1,4 +1,4 @@
-//! What every journal must hold to. Each test runs over all of them.
+//! What every journal must guarantee. Each test runs on all of them.
 
 mod random;
 
@@ -12,7 +12,7 @@ use super::{
     SqliteJournal, StoreError,
 };
 
-/// A journal, and the folder that it is in.
+/// A journal, and the folder it is in.
 struct Kept {
     journal: Arc<dyn Journal>,
     _folder: Option<tempfile::TempDir>,
@@ -118,7 +118,7 @@ async fn titles(journal: &dyn Journal, query: HistoryQuery) -> Vec<String> {
     page.items.into_iter().map(|item| item.record.title).collect()
 }
 
-/// What a search finds once the index has caught up: it follows behind.
+/// What a search finds once the index, which lags behind, has caught up.
 async fn search_until(journal: &dyn Journal, words: &str, expected: &[&str]) {
     let query = || HistoryQuery { words: Some(words.to_owned()), ..query() };
     let found = tokio::time::timeout(Duration::from_secs(20), async {
@@ -172,7 +172,7 @@ async fn an_append_that_expects_something_else_is_refused(journal: Kept) {
     let unknown = Append { facts: vec![fact(3, "3")], ..Append::new(session(), 0, 0) };
     assert!(journal.submit(unknown.into()).durable().await.is_err(), "no record");
     assert_eq!(read_all(&*journal, entity).await.len(), 2);
-    // The next one that fits is taken.
+    // The next one that fits is accepted.
     keep(&*journal, Append { facts: vec![fact(3, "3")], ..Append::new(entity, 2, 0) }).await;
 }
 
@@ -388,7 +388,7 @@ async fn a_search_goes_page_by_page(journal: Kept) {
     assert_eq!(found, all);
 }
 
-/// A job with a task with a session, and a session of its own.
+/// A job with a task that has a session, and an independent session.
 async fn family(journal: &dyn Journal, ended_at: Option<u64>) -> [Entity; 4] {
     let job = Entity::from(JobId::generate());
     let task = Entity::from(TaskId::generate());

@@ -1,5 +1,4 @@
-//! A reader's call from its beginning to its answer, whatever kind of entries the log has; and calls
-//! to many logs at once.
+//! A reader's call from start to answer, for any kind of log, and calls to many logs at once.
 
 use std::fmt;
 use std::pin::pin;
@@ -14,40 +13,41 @@ use super::delivery::{Delivery, Kind, Progress, Receipt, Responses, Settle};
 use super::history::{Piece, Room, Timed};
 use super::{LiveShared, PollError, ReaderKey};
 
-/// A log, as calls see it.
+/// A log of any kind, as calls see it.
 pub(super) trait Source: Settle {
     fn shared(&self) -> &LiveShared;
 
-    /// Something was pushed, or the log was closed.
+    /// Notified when something is pushed, or the log is closed.
     fn changed(&self) -> &Notify;
 
-    /// An answer was committed or lost, or a call was given up.
+    /// Notified when an answer is committed or lost, or a call is given up.
     fn settled(&self) -> &Notify;
 
-    /// Makes the reader's call pending. `None` if its last answer is not settled yet.
+    /// Makes the reader's call pending. `None` if its previous answer is not settled yet.
     fn try_begin(&self, reader: &ReaderKey) -> Result<Option<Begun>, PollError>;
 
     /// Whether there is anything new for the reader of a pending call.
     fn has_news(&self, reader: &ReaderKey) -> bool;
 
-    /// What is new for the reader of a pending call, if anything, as far as there is room.
+    /// What is new for the reader of a pending call, if anything, up to the available room.
     fn take(&self, reader: &ReaderKey, room: &mut Room) -> Option<(Vec<Timed<Piece>>, Progress)>;
 
-    /// Gives a pending call up, which has nothing to deliver.
+    /// Gives up a pending call that has nothing to deliver.
     fn release(&self, reader: &ReaderKey);
 
-    /// What a reader gets to see.
+    /// The JSON that readers get for a piece.
     fn render(&self, piece: &Piece) -> Arc<str>;
 }
 
-/// A call that may wait.
+/// A call that has become pending.
 pub(super) struct Begun {
     pub(super) pending: OwnedSemaphorePermit,
-    /// The reader was answered just now: not before then, unless it costs nothing.
+    /// If the reader was answered recently: when it may be answered again, unless the answer is
+    /// shared with other logs.
     pub(super) rationed_until: Option<Instant>,
 }
 
-/// The log of an entity of any kind. Cheap to clone.
+/// The log of an entity of any kind. Clones are cheap and share the log.
 #[derive(Clone)]
 pub struct LiveSource(pub(super) Arc<dyn Source>);
 
@@ -61,7 +61,7 @@ impl fmt::Debug for LiveSource {
 pub(super) async fn poll(source: LiveSource, reader: ReaderKey) -> Result<Delivery, PollError> {
     let deadline = Instant::now() + source.0.shared().settings.timeout;
     let call = PendingCall::begin(&source, &reader).await?;
-    // Too late or not, what is there is delivered.
+    // After a timeout too, whatever is there is delivered.
     let waiting = timeout_at(deadline, call.ready());
     let _ = source.0.shared().ending.run_until_cancelled(waiting).await;
     let mut room = match reader {
@@ -71,13 +71,13 @@ pub(super) async fn poll(source: LiveSource, reader: ReaderKey) -> Result<Delive
     call.deliver(&mut room).ok_or(PollError::Timeout)
 }
 
-/// Waits until there is something for one reader of many logs, and then returns what there is in
-/// each, by its place; `None` where nothing is new. Without a log there is nothing to be found.
+/// Waits until there is something for one reader of many logs, then returns what is new in each, in
+/// the order of `sources`; `None` where nothing is. A missing source is answered with `NotFound`.
 ///
-/// Each log sees an ordinary call. They are answered together, which costs less than one by one: so
-/// a log whose reader was answered just now delays nothing, and is not left out either.
+/// Each log sees an ordinary call. Answering them together costs less than one by one, so a log
+/// whose reader was answered recently neither delays the others nor is left out.
 ///
-/// Cancel safe: a dropped call frees the reader's places and loses nothing.
+/// Cancel safe: dropping it releases the reader's pending calls and loses nothing.
 pub async fn poll_many(
     shared: &LiveShared,
     token: &LiveToken,
@@ -92,7 +92,7 @@ pub async fn poll_many(
         let waiting = timeout_at(deadline, waiting.next());
         let _ = shared.ending.run_until_cancelled(waiting).await;
     }
-    // One answer has room for so much, whatever the number of logs; the rest is for the next one.
+    // The room of one answer is shared by all logs; the rest comes with the next answer.
     let mut room = Room::for_all();
     let answers: Vec<_> = slots.into_iter().map(|slot| slot.deliver(&mut room)).collect();
     if answers.iter().all(Option::is_none) {
@@ -101,10 +101,10 @@ pub async fn poll_many(
     Ok(answers)
 }
 
-/// One of many calls.
+/// The call to one of many logs.
 struct Slot<'a> {
     source: Option<&'a LiveSource>,
-    /// Empty as long as the reader's last answer is not settled.
+    /// Empty until the reader's previous answer is settled.
     call: OnceLock<Result<PendingCall, PollError>>,
 }
 
@@ -116,13 +116,13 @@ impl<'a> Slot<'a> {
             None => Some(Err(PollError::NotFound)),
         };
         if let Some(begun) = begun {
-            // The first one.
+            // Can't fail: it is still empty.
             let _ = call.set(begun);
         }
         Self { source, call }
     }
 
-    /// Whether there is something to say without any waiting.
+    /// Whether it can be answered without waiting.
     fn is_ready(&self) -> bool {
         match self.call.get() {
             Some(Ok(call)) => call.rationed_until.is_none() && call.has_news(),
@@ -152,7 +152,7 @@ impl<'a> Slot<'a> {
     }
 }
 
-/// A reader's pending call. Dropped before it has something to deliver, it frees the place.
+/// A reader's pending call. If dropped before it delivers, the reader can call again.
 struct PendingCall {
     source: LiveSource,
     reader: ReaderKey,
@@ -161,7 +161,7 @@ struct PendingCall {
 }
 
 impl PendingCall {
-    /// `None` if the reader's last answer is not settled yet.
+    /// `None` if the reader's previous answer is not settled yet.
     fn try_begin(source: &LiveSource, reader: &ReaderKey) -> Result<Option<Self>, PollError> {
         let begun = source.0.try_begin(reader)?;
         Ok(begun.map(|Begun { pending, rationed_until }| Self {
@@ -180,7 +180,7 @@ impl PendingCall {
             if let Some(call) = Self::try_begin(source, reader)? {
                 return Ok(call);
             }
-            // The last answer is still being written.
+            // The previous answer is still being written.
             timeout_at(grace, settled).await.map_err(|_| PollError::Parallel)?;
         }
     }
@@ -195,7 +195,7 @@ impl PendingCall {
             sleep_until(until).await;
         }
         loop {
-            // Subscribe before the look, or a push in between is missed.
+            // Subscribe before checking, or a push in between is missed.
             let mut changed = pin!(self.source.0.changed().notified());
             changed.as_mut().enable();
             if self.has_news() {
@@ -205,12 +205,12 @@ impl PendingCall {
         }
     }
 
-    /// What is new, if anything, as far as there is room.
+    /// What is new, if anything, up to the available room.
     fn deliver(mut self, room: &mut Room) -> Option<Delivery> {
         let (pieces, progress) = self.source.0.take(&self.reader, room)?;
         let pending = self.pending.take()?;
         let log: Arc<dyn Settle> = self.source.0.clone();
-        // From here on the receipt frees the place.
+        // From here on the receipt ends the pending call.
         let receipt = Receipt::new(log, self.reader.clone(), progress, pending);
         let kind = match self.reader {
             _ if pieces.is_empty() => Kind::Closed,

@@ -1,10 +1,10 @@
-//! The one clock of all logs: it orders what happened across the entities of a server.
+//! The clock of all logs: it orders entries across the entities of a server.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Gives each entry its time. Every log asks it while it holds its own lock, so the times within a
-/// log increase, too.
+/// Gives each entry its time. Logs call it while holding their own lock, so times increase within
+/// each log as well.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     last: AtomicU64,
@@ -12,7 +12,7 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Microseconds since the Unix epoch, but always later than any time before: two entries of a
-    /// server never have the same time, also if the machine's clock is set back.
+    /// server never have the same time, even if the machine's clock is set back.
     pub(super) fn next(&self) -> u64 {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.after(u64::try_from(since_epoch.as_micros()).unwrap_or_default())

@@ -9,23 +9,23 @@ use super::ReaderKey;
 use super::call::LiveSource;
 use super::history::{Piece, Position, Timed};
 
-/// Where a receipt goes back to. Hides what kind of entries the log has.
+/// The log that a receipt reports to, whatever its kind of entries.
 pub(super) trait Settle: Send + Sync {
-    /// Ends a reader's call. It moves on if the answer arrived, else it stays where it is.
+    /// Ends a reader's call. The reader advances if the answer arrived, else it keeps its position.
     fn settle(&self, reader: &ReaderKey, arrived: Option<Progress>);
 }
 
-/// What an answer that has arrived means to its reader.
+/// How a reader advances when its answer has arrived.
 #[derive(Debug)]
 pub(super) enum Progress {
     Read(Position),
     Closed,
 }
 
-/// An answer, and the right to say that it has arrived.
+/// An answer, and the means to confirm that it has arrived.
 ///
-/// While it (or its [`Receipt`]) is alive the reader's call is pending. Dropping it gives the
-/// reader the same again.
+/// While it (or its [`Receipt`]) is alive, the reader's call is pending. If it is dropped
+/// unconfirmed, the reader's next answer repeats it.
 #[derive(Debug)]
 pub struct Delivery {
     kind: Kind,
@@ -37,14 +37,14 @@ pub struct Delivery {
 pub(super) enum Kind {
     /// Several responses, for a reader with a token.
     Batch,
-    /// One response, for the reader without.
+    /// One response, for the reader without a token.
     Single,
     /// The entity has ended and the reader has read everything.
     Closed,
 }
 
-/// Responses that become JSON one after the other, as they are written: a client that does not read
-/// its answer must not cost us the whole of it. A clone says the same.
+/// Responses that are serialised one by one as they are written, so that a client that doesn't read
+/// its answer doesn't cost the memory for all of it. A clone yields the same responses.
 #[derive(Clone)]
 pub struct Responses {
     source: LiveSource,
@@ -56,9 +56,9 @@ impl Responses {
         Self { source, pieces: pieces.into_iter() }
     }
 
-    /// When those happened that were not taken yet: microseconds since the Unix epoch, different for
-    /// all entries of a server and increasing in the order in which they were pushed. Deltas that
-    /// came merged have the time of the first of them.
+    /// The times of the remaining responses, in microseconds since the Unix epoch. They are unique
+    /// within a server and increase in the order of pushes. Merged deltas have the time of the
+    /// first one.
     pub fn times(&self) -> impl Iterator<Item = u64> + '_ {
         self.pieces.as_slice().iter().map(|piece| piece.at)
     }
@@ -82,14 +82,14 @@ impl fmt::Debug for Responses {
     }
 }
 
-/// What an answer says.
+/// The content of an answer.
 #[derive(Debug)]
 pub enum Said {
-    /// `{"responses":[…]}`
+    /// For readers with a token: an object, `{"responses":[…]}`.
     Batch(Responses),
-    /// One response, bare.
+    /// For the reader without a token: one response, not wrapped in an object.
     Single(Responses),
-    /// There will be nothing more.
+    /// The stream has ended: there will be no more responses.
     Closed,
 }
 
@@ -98,23 +98,23 @@ impl Delivery {
         Self { kind, responses, receipt }
     }
 
-    /// True if this tells the reader that there will be nothing more.
+    /// True if this tells the reader that the stream has ended.
     pub fn is_closed(&self) -> bool {
         self.kind == Kind::Closed
     }
 
-    /// The responses, each as JSON.
+    /// The responses, each serialised as JSON.
     pub fn entries(&self) -> Vec<Arc<str>> {
         let render = |piece: &Timed<Piece>| self.responses.source.0.render(&piece.what);
         self.responses.pieces.as_slice().iter().map(render).collect()
     }
 
-    /// When the responses happened, as [`Responses::times`] says.
+    /// The times of the responses, as in [`Responses::times`].
     pub fn times(&self) -> Vec<u64> {
         self.responses.times().collect()
     }
 
-    /// Parts what the answer says from the receipt, for a response that outlives the handler.
+    /// Separates the content from the receipt, for an HTTP response that outlives its handler.
     pub fn into_parts(self) -> (Said, Receipt) {
         let said = match self.kind {
             Kind::Batch => Said::Batch(self.responses),
@@ -124,19 +124,19 @@ impl Delivery {
         (said, self.receipt)
     }
 
-    /// The answer has arrived: the reader moves on.
+    /// Confirms that the answer has arrived: the reader advances.
     pub fn commit(self) {
         self.receipt.commit();
     }
 }
 
-/// The right to say that an answer has arrived. Dropped without that, the answer counts as lost.
+/// Confirms that an answer has arrived. If dropped unconfirmed, the answer counts as lost.
 pub struct Receipt {
     log: Arc<dyn Settle>,
     reader: ReaderKey,
     progress: Option<Progress>,
     committed: bool,
-    /// Given back with the receipt: the call is pending until then.
+    /// The call stays pending until the receipt is dropped.
     _pending: OwnedSemaphorePermit,
 }
 
@@ -150,7 +150,7 @@ impl Receipt {
         Self { log, reader, progress: Some(progress), committed: false, _pending: pending }
     }
 
-    /// The answer was handed over completely: the reader moves on.
+    /// Confirms that the answer was sent completely: the reader advances.
     pub fn commit(mut self) {
         self.committed = true;
     }

@@ -1,50 +1,50 @@
-//! What a log has to know of the things it carries.
+//! What a log has to know about its entries.
 
 use serde::Serialize;
 use wire::{JobResponse, SessionResponse, TaskResponse};
 
 use crate::fold::{Fold, JobFold, SessionFold, TaskFold};
 
-/// Names a block within one log.
+/// Identifies a block within one log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRef<'a> {
-    /// Kinds have separate ids.
+    /// Each kind has its own id space.
     pub kind: &'static str,
-    /// Which of its kind.
+    /// Id of the block within its kind.
     pub id: &'a str,
 }
 
-/// How an entry takes part in a block.
+/// An entry's role in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part<'a> {
-    /// Not at all.
+    /// The entry belongs to no block.
     Alone,
-    /// Opens it.
+    /// Opens the block, before any delta.
     Start(BlockRef<'a>),
-    /// Adds text to it. Deltas of one block can be merged by putting their texts together.
+    /// Adds text to the block. Deltas of one block are merged by concatenating their texts.
     Delta(BlockRef<'a>, &'a str),
-    /// Closes it with an entry that repeats the whole text: the deltas are worth nothing to those
-    /// who have not read any.
+    /// Closes the block with an entry that repeats the whole text, so readers that have read no
+    /// delta don't need any.
     Complete(BlockRef<'a>),
-    /// Closes it with an entry that does not repeat the text: the deltas stay, merged.
+    /// Closes the block with an entry that doesn't repeat the text, so the deltas stay, merged.
     End(BlockRef<'a>),
 }
 
-/// Something that a log can carry.
+/// An entry of a log.
 pub trait LiveEntry: Serialize + Send + Sized + 'static {
-    /// What a stream of these comes to.
+    /// The fold of a stream of these entries.
     type Fold: Fold<Self>;
 
-    /// Whether people search for it.
+    /// Whether the full-text search covers it.
     fn is_searchable(&self) -> bool;
 
-    /// How it takes part in a block.
+    /// Its role in a block.
     fn part(&self) -> Part<'_> {
         Part::Alone
     }
 
-    /// A delta of a block: several merged, or the unread end of one. `None` only where no entry
-    /// is ever a delta.
+    /// Creates a delta of a block, from several merged ones or the unread end of one. `None` only
+    /// for kinds of entries without deltas.
     fn delta(_block: BlockRef<'_>, _text: String) -> Option<Self> {
         None
     }
@@ -100,7 +100,7 @@ impl LiveEntry for SessionResponse {
             Self::ToolExecution { tool_call_id, delta } => {
                 Part::Delta(block(TOOL, tool_call_id), delta)
             }
-            // The result is not the output that was streamed: a page shows both.
+            // The result differs from the streamed output: a page shows both.
             Self::EndToolExecution { tool_call_id, .. } => Part::End(block(TOOL, tool_call_id)),
             Self::AgentStart { .. }
             | Self::AgentEnd { .. }

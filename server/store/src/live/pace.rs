@@ -1,4 +1,4 @@
-//! How often a reader is answered while there is much to say.
+//! How often a reader is answered under load.
 
 use std::time::Duration;
 
@@ -8,19 +8,19 @@ use tokio::time::Instant;
 /// The parameters of [`Pace`].
 #[derive(Clone, Debug)]
 pub struct PaceSettings {
-    /// The least time between two answers to one reader.
+    /// The shortest interval between two answers to one reader.
     pub min_interval: Duration,
-    /// So many readers that are being answered at a time cost no more than the least time.
+    /// Up to this many active readers, the interval is the shortest one.
     pub free_readers: u32,
-    /// What each further reader adds to the time between two answers.
+    /// What each further active reader adds to the interval.
     pub per_reader: Duration,
-    /// The greatest time between two answers to one reader that has something to read.
+    /// The longest interval between two answers to a reader that has something to read.
     pub max_interval: Duration,
 }
 
 impl Default for PaceSettings {
     /// 5 ms up to 100 readers, 70 ms for 500: about 7,000 answers a second, which two cores can
-    /// give while they do the rest, too.
+    /// serve besides their other work.
     fn default() -> Self {
         Self {
             min_interval: Duration::from_millis(5),
@@ -33,16 +33,15 @@ impl Default for PaceSettings {
 
 /// Rations answers over all logs of a server.
 ///
-/// An answer costs the server far more than an entry, so under load several entries must share
-/// one. The rule: after an answer, the same reader is not answered again for an *interval*. A
-/// reader that comes after a quiet time is answered at once, whatever the load, and one that is
-/// alone is never more than a few milliseconds behind.
+/// An answer costs the server far more than an entry, so under load several entries must share one.
+/// The rule: after an answer, the same reader is not answered again for an *interval*. A reader
+/// that calls after a quiet period is answered at once, whatever the load, and a single reader is
+/// never more than a few milliseconds behind.
 ///
-/// The interval grows with the number of readers that are being answered at the same time, not
-/// with the number of answers: answers become fewer as the interval grows, and a rule that fed on
-/// its own effect would swing. Readers are counted by time slots: each counts once a slot, and
-/// the larger of this slot's and the last slot's number holds, so that a rise shows at once and
-/// a fall after a slot or two.
+/// The interval grows with the number of active readers, not with the number of answers: answers
+/// become fewer as the interval grows, so that feedback loop would oscillate. Readers are counted
+/// in time slots: each counts once per slot, and the larger count of this slot and the last one
+/// applies, so that a rise shows at once and a fall after a slot or two.
 #[derive(Debug)]
 pub struct Pace {
     settings: PaceSettings,
@@ -57,7 +56,7 @@ struct Slots {
     previous: u32,
 }
 
-/// When a reader was last counted.
+/// The slot in which a reader was last counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PaceMark(u64);
 
@@ -67,17 +66,17 @@ impl Default for PaceMark {
     }
 }
 
-/// Longer than the interval of any load that the server can bear, so that a busy reader counts in
-/// every slot.
+/// Longer than the interval at any load that the server can handle, so that an active reader counts
+/// in every slot.
 const SLOT: Duration = Duration::from_millis(200);
 
 impl Pace {
-    /// With nobody reading yet.
+    /// Starts with no active readers.
     pub fn new(settings: PaceSettings) -> Self {
         Self { settings, origin: Instant::now(), slots: Mutex::default() }
     }
 
-    /// Counts an answer.
+    /// Counts the answered reader, once per slot.
     pub(super) fn note_answer(&self, mark: &mut PaceMark, now: Instant) {
         let mut slots = self.slots_at(now);
         if mark.0 != slots.now {
@@ -86,7 +85,7 @@ impl Pace {
         }
     }
 
-    /// The least time between two answers to one reader at present.
+    /// The interval between two answers to one reader at the current load.
     pub fn interval(&self, now: Instant) -> Duration {
         let busy = {
             let slots = self.slots_at(now);
@@ -101,7 +100,7 @@ impl Pace {
         let elapsed = now.saturating_duration_since(self.origin).as_millis();
         let slot = u64::try_from(elapsed / SLOT.as_millis()).unwrap_or(u64::MAX - 1);
         let mut slots = self.slots.lock();
-        // A thread that looked at the clock a little earlier must not turn it back.
+        // A thread that read the clock a little earlier must not go back to an old slot.
         if slot > slots.now {
             slots.previous = if slot == slots.now + 1 { slots.current } else { 0 };
             slots.current = 0;

@@ -73,7 +73,7 @@ async fn poll_error(log: &Log, reader: &ReaderKey) -> PollError {
     log.poll(reader.clone()).await.expect_err("no answer")
 }
 
-/// Lets everything that can run without the clock moving run.
+/// Runs everything that can run without advancing the clock.
 async fn settle() {
     for _ in 0..20 {
         tokio::task::yield_now().await;

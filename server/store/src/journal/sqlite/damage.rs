@@ -1,4 +1,4 @@
-//! What an error of SQLite means.
+//! Classifies errors of SQLite.
 
 use rusqlite::ErrorCode;
 
@@ -6,7 +6,7 @@ use rusqlite::ErrorCode;
 pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     match error.sqlite_error_code() {
         Some(code) => {
-            // A missing table: somebody else's database.
+            // `Unknown` includes a missing table: another program's database.
             matches!(
                 code,
                 ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase | ErrorCode::Unknown
@@ -16,7 +16,7 @@ pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
     }
 }
 
-/// Whether trying again would end in the same way, because what was asked for is at fault.
+/// Whether a retry would fail again, because the request itself is at fault.
 pub(super) fn is_lasting(error: &rusqlite::Error) -> bool {
     match error.sqlite_error_code() {
         Some(code) => matches!(

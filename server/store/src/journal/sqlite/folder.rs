@@ -8,17 +8,17 @@ use super::OpenError;
 
 /// Name of the database in the data folder.
 pub const FILE_NAME: &str = "portal.db";
-/// Name of the file whose lock says that a server uses the folder. It has that process' id in it.
+/// Name of the file that a server locks while it uses the folder. Contains its process id.
 const LOCK_NAME: &str = "portal.lock";
 
-/// The folder is ours until this is dropped or the process ends, however it ends.
+/// Exclusive use of the folder, until this is dropped or the process ends in any way.
 #[derive(Debug)]
 pub(super) struct FolderLock {
     _file: File,
 }
 
 impl FolderLock {
-    /// Makes the folder if it is missing, and takes it.
+    /// Creates the folder if it is missing, and locks it.
     pub(super) fn take(folder: &Path) -> Result<Self, OpenError> {
         let path = folder.join(LOCK_NAME);
         let refused = |error| OpenError::refused(&path, error);
@@ -33,7 +33,7 @@ impl FolderLock {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut owner = String::new();
-                // Whoever has it may be about to write its id.
+                // The owner may not have written its id yet.
                 let _ = file.read_to_string(&mut owner);
                 let process = match owner.trim() {
                     "" => String::new(),

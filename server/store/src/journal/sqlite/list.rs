@@ -4,12 +4,12 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 use wire::EntityKind;
 
-use super::rows::{self, COLUMNS, EntityRow, FROM, key, parts};
+use super::rows::{self, COLUMNS, EntityRow, FROM, key, split_key};
 use crate::journal::search::{Words, text_of};
 use crate::journal::{Cursor, Entity, Found, HistoryPage, HistoryQuery, Record};
 
-/// Entities with hits that are looked at for one page. With a filter that nearly nothing passes, a
-/// page can be short, or empty, and still have a next one.
+/// How many entities with hits are examined for one page. If a filter rejects most of them, a page
+/// can be short or empty and still have a next one.
 const MAX_HITS: usize = 2_000;
 
 /// The row of an entity.
@@ -32,7 +32,7 @@ pub(super) fn open(
     rows.map(|row| row.map(|row| (row.entity, row.record))).collect()
 }
 
-/// How far the readers of an entity have come.
+/// How far the readers of an entity have read.
 pub(super) fn cursors(
     database: &Connection,
     entity: Entity,
@@ -43,7 +43,7 @@ pub(super) fn cursors(
     let mut rows = statement.query([number])?;
     let mut cursors = Vec::new();
     while let Some(row) = rows.next()? {
-        // Our own spelling; what can't be read would only make a reader begin anew.
+        // We wrote it. If it can't be parsed, the reader just starts over.
         let Ok(reader) = row.get::<_, String>(0)?.parse() else { continue };
         let inside = serde_json::from_str(&row.get::<_, String>(2)?).unwrap_or_default();
         let seq = row.get(1)?;
@@ -52,7 +52,7 @@ pub(super) fn cursors(
     Ok(cursors)
 }
 
-/// What a query asks for.
+/// Runs a query, by age or by words.
 pub(super) fn history(
     database: &Connection,
     query: &HistoryQuery,
@@ -85,7 +85,7 @@ fn by_age(
             values.push(value);
         }
     }
-    // One more than asked for tells whether there is a next page.
+    // One more than asked for, to see whether there is a next page.
     values.push(i64::try_from(query.limit).unwrap_or(i64::MAX).saturating_add(1).into());
     let statement = format!(
         "SELECT {COLUMNS} FROM {FROM} WHERE {} ORDER BY e.number DESC LIMIT ?",
@@ -107,8 +107,8 @@ fn by_age(
     Ok(page)
 }
 
-/// Goes from entity to entity: the newest hit of one, then the newest hit of those before it. So a
-/// word that is everywhere costs no more than one that is rare.
+/// Goes from entity to entity: takes the newest hit, then the newest one in older entities. So a
+/// word that is everywhere costs no more than a rare one.
 fn by_words(
     database: &Connection,
     query: &HistoryQuery,
@@ -125,7 +125,7 @@ fn by_words(
         let hit: Option<i64> =
             newest.query_row(params![wanted, below], |row| row.get(0)).optional()?;
         let Some(hit) = hit else { return Ok(page) };
-        let (number, seq) = parts(hit);
+        let (number, seq) = split_key(hit);
         if page.items.len() == query.limit {
             page.next = u64::try_from(number + 1).ok();
             return Ok(page);
@@ -141,7 +141,7 @@ fn by_words(
             page.items.push(Found { entity, record, snippet });
         }
     }
-    page.next = u64::try_from(parts(below).0).ok();
+    page.next = u64::try_from(split_key(below).0).ok();
     Ok(page)
 }
 

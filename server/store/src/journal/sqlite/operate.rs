@@ -1,4 +1,4 @@
-//! What operators do with a store: look at it, check it, copy it out, make it smaller.
+//! What operators do with a store: inspect, check, export and compact it.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,24 +10,24 @@ use super::folder::FolderLock;
 use super::rows::{self, COLUMNS, FROM, key};
 use super::{FILE_NAME, OpenError, SqliteJournal, schema};
 
-/// What is in a store.
+/// What a store contains, in numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     /// Version of its tables.
     pub version: i64,
-    /// Size of the database, without what is not yet taken over from the log beside it.
+    /// Size of the database file in bytes, without the WAL.
     pub bytes: u64,
-    /// Entities by kind and state.
+    /// Number of entities by kind and state.
     pub entities: Vec<(String, String, u64)>,
-    /// Stored responses.
+    /// Number of facts over all entities.
     pub facts: u64,
 }
 
-/// Something that is wrong in a store, in one line.
+/// Something wrong in a store, in one line.
 pub type Problem = String;
 
 impl SqliteJournal {
-    /// What is in the store of a data folder. A server may run on it.
+    /// Inspects the store of a data folder. A server may be using it.
     pub fn info(folder: &Path) -> Result<Info, OpenError> {
         let (connection, file) = open(folder)?;
         let bytes = file.metadata().map_err(|error| OpenError::refused(&file, error))?.len();
@@ -48,14 +48,14 @@ impl SqliteJournal {
         read().map_err(|error| OpenError::from_sqlite(&file, &error))
     }
 
-    /// Looks for damage: in the file, and in what must hold between its tables. Takes as long as
-    /// reading all of it. A server may run on it.
+    /// Looks for damage in the file, and for inconsistencies between its tables. Reads all of it. A
+    /// server may be using it.
     pub fn check(folder: &Path) -> Result<Vec<Problem>, OpenError> {
         let (connection, file) = open(folder)?;
         check(&connection).map_err(|error| OpenError::from_sqlite(&file, &error))
     }
 
-    /// Writes everything as JSON, one entity a line, the oldest first. A server may run on it.
+    /// Writes everything as JSON, one entity per line, oldest first. A server may be using it.
     pub fn export(folder: &Path, out: &mut dyn Write) -> Result<(), OpenError> {
         let (mut connection, file) = open(folder)?;
         let failed = |error: rusqlite::Error| OpenError::from_sqlite(&file, &error);
@@ -66,7 +66,7 @@ impl SqliteJournal {
         })
     }
 
-    /// Gives room that is not needed any more back to the disk. No server may run on it.
+    /// Returns unused space to the file system. No server may be using it.
     pub fn vacuum(folder: &Path) -> Result<(), OpenError> {
         find(folder)?;
         let _lock = FolderLock::take(folder)?;
@@ -175,7 +175,7 @@ fn texts(database: &Connection, query: &str, number: i64) -> Result<Vec<Value>, 
     let mut statement = database.prepare_cached(query)?;
     let rows = statement.query_map([key(number, 0), key(number + 1, 0)], |row| {
         let (at, text): (i64, String) = (row.get(0)?, row.get(1)?);
-        // Written by us; were it ever not JSON, its text is worth more than an error.
+        // We wrote it as JSON. If it isn't, the raw text is more useful than an error.
         let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
         Ok(json!({ "at": at, "fact": value }))
     })?;

@@ -1,4 +1,4 @@
-//! Connections that only read.
+//! A pool of read-only connections.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 use super::schema;
 use crate::journal::StoreError;
 
-/// Reads that run at a time. More would only compete for the processor.
+/// How many reads may run at a time. More would only compete for the processor.
 const MAX_CONNECTIONS: usize = 4;
 
 /// A few connections, opened when they are needed.
@@ -25,12 +25,12 @@ impl Readers {
         Self { file, free: Arc::default(), places: Arc::new(Semaphore::new(MAX_CONNECTIONS)) }
     }
 
-    /// Closes the connections that nobody uses.
+    /// Closes the idle connections.
     pub(super) fn close(&self) {
         self.free.lock().clear();
     }
 
-    /// Runs a read in one snapshot, on a thread that may block.
+    /// Runs a read in one snapshot, on a blocking thread.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, rusqlite::Error> + Send + 'static,
@@ -38,7 +38,7 @@ impl Readers {
         let place = Arc::clone(&self.places).acquire_owned().await;
         let (file, free) = (self.file.clone(), self.free.clone());
         let result = tokio::task::spawn_blocking(move || {
-            // Held until the connection is free again.
+            // Held until the connection is back in the pool.
             let _place = place;
             let kept = free.lock().pop();
             let mut connection = match kept {

@@ -1,4 +1,4 @@
-//! Records as rows.
+//! Maps records to rows of the table `entity`.
 
 use rusqlite::{Row, types::Type};
 use wire::EntityState;
@@ -9,10 +9,10 @@ use crate::journal::{Entity, Record};
 pub(super) const COLUMNS: &str = "e.number, e.id, p.id, e.title, e.folder, e.model, e.state, \
      e.started_at, e.ended_at, e.usage, e.detail, e.facts, e.notes";
 
-/// Where the columns come from.
+/// The tables of the columns: an entity and its parent.
 pub(super) const FROM: &str = "entity e LEFT JOIN entity p ON p.number = e.parent";
 
-/// An entity as its row tells it.
+/// An entity as it is stored in its row.
 pub(super) struct EntityRow {
     pub(super) number: i64,
     pub(super) entity: Entity,
@@ -61,7 +61,7 @@ pub(super) fn key(number: i64, seq: u64) -> i64 {
     (number << 32) | i64::try_from(seq).unwrap_or(i64::from(u32::MAX)).min(i64::from(u32::MAX))
 }
 
-/// The number of an entity and the seq, of a key.
-pub(super) fn parts(key: i64) -> (i64, u64) {
+/// Splits a key into the entity's number and the fact's or note's.
+pub(super) fn split_key(key: i64) -> (i64, u64) {
     (key >> 32, u64::from(u32::try_from(key & i64::from(u32::MAX)).unwrap_or_default()))
 }

@@ -1,4 +1,4 @@
-//! The file: opening it, its tables, and how older ones become newer ones.
+//! The database file: opening it, its tables, and their migrations.
 
 use std::fs::OpenOptions;
 use std::io;
@@ -8,19 +8,20 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::damage;
 
-/// Marks the file as a portal's, for tools that look at files: "PORT".
+/// SQLite's application id, "PORT", by which tools such as `file` recognise the database.
 const APPLICATION: i32 = 0x504f_5254;
 
-/// What leads from each version of the tables to the next one.
+/// The migrations from each version of the tables to the next.
 const MIGRATIONS: &[&str] = &[FIRST];
 
-/// The version that this program reads and writes.
+/// The version of the tables that this program reads and writes.
 pub(super) const VERSION: usize = MIGRATIONS.len();
 
-/// - `entity.number` numbers entities in the order of their beginning and stands for them in all
-///   other tables.
+/// - `entity.number` numbers entities in the order of their start, and refers to them in all other
+///   tables.
 /// - `fact.key` and `note.key` are `number << 32 | seq`: one stream is one range of one B-tree.
-/// - `unindexed` has the keys of the facts that the search does not know yet; 0 as seq is the title.
+/// - `unindexed` has the keys of the facts that are not in the search index yet; seq 0 is the
+///   title.
 const FIRST: &str = "
     CREATE TABLE entity (
         number INTEGER PRIMARY KEY,
@@ -65,7 +66,7 @@ const FIRST: &str = "
     );
 ";
 
-/// Why a store can't be used. Displays as one line with the remedy.
+/// Why a store can't be used. Displays as one line that includes the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// Another server has it open.
@@ -74,20 +75,20 @@ pub enum OpenError {
          another folder with --data-dir"
     )]
     InUse {
-        /// The data folder.
+        /// The data folder that was asked for.
         folder: PathBuf,
         /// ` (process 123)`, if it is known.
         process: String,
     },
-    /// Not a database, or one with holes.
+    /// The file is not a database, or is corrupt.
     #[error(
         "the store {file} is damaged ({cause}); it was left as it is: move it away, or look at it \
          with `copilot-portal store check`"
     )]
     Damaged {
-        /// The database.
+        /// Path of the database file.
         file: PathBuf,
-        /// What SQLite says.
+        /// The error message of SQLite.
         cause: String,
     },
     /// Written by a newer version of the portal.
@@ -96,23 +97,23 @@ pub enum OpenError {
          {VERSION}); it was left as it is: use that portal, or choose another folder with --data-dir"
     )]
     Newer {
-        /// The database.
+        /// Path of the database file.
         file: PathBuf,
         /// The version of its tables.
         found: i64,
     },
-    /// The system refuses.
+    /// The operating system refuses access, or the disk fails.
     #[error("the store {file} can't be used: {cause}; choose another folder with --data-dir")]
     Refused {
         /// The database, or its folder.
         file: PathBuf,
-        /// What the system says.
+        /// The error message of the system.
         cause: String,
     },
-    /// There is no store in this folder.
+    /// The folder has no database in it.
     #[error("there is no store in {folder}")]
     Missing {
-        /// The data folder.
+        /// The data folder that was asked for.
         folder: PathBuf,
     },
 }
@@ -131,13 +132,13 @@ impl OpenError {
     }
 }
 
-/// Opens the file for its one writer, makes it if it is missing, and brings it up to date.
+/// Opens the file for its only writer. Creates and migrates it if necessary.
 pub(super) fn open_writer(file: &Path) -> Result<Connection, OpenError> {
     create_private(file).map_err(|error| OpenError::refused(file, error))?;
     let failed = |error: rusqlite::Error| OpenError::from_sqlite(file, &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(file, flags).map_err(failed)?;
-    // Before anything is written.
+    // Checked before anything is written.
     let found = version(&connection).map_err(failed)?;
     if usize::try_from(found).is_ok_and(|found| found > VERSION) {
         return Err(OpenError::Newer { file: file.to_owned(), found });
@@ -153,14 +154,14 @@ fn prepare(connection: &mut Connection, file: &Path, found: i64) -> Result<(), r
     if usize::try_from(found).is_ok_and(|found| found < VERSION) {
         migrate(connection, file, found)?;
     }
-    look(connection)
+    probe_tables(connection)
 }
 
-/// Opens the file of a store that is there, to read it.
+/// Opens the file of an existing store for reading.
 pub(super) fn open_reader(file: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
-    // A reader never waits for the writer, but may meet the one who makes or removes the WAL.
+    // A reader never waits for a commit, but the WAL may be locked while it is created or removed.
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
@@ -176,7 +177,7 @@ fn migrate(connection: &mut Connection, file: &Path, found: i64) -> Result<(), r
         let mut copy = file.as_os_str().to_owned();
         copy.push(format!(".version-{found}"));
         let copy = Path::new(&copy).to_string_lossy().into_owned();
-        // One that an earlier attempt left may be half done.
+        // A copy from an earlier attempt may be incomplete.
         let _ = std::fs::remove_file(&copy);
         connection.execute("VACUUM INTO ?1", [copy])?;
     }
@@ -189,8 +190,8 @@ fn migrate(connection: &mut Connection, file: &Path, found: i64) -> Result<(), r
     transaction.commit()
 }
 
-/// Reads a little of every table: a file with other contents is found out at once.
-fn look(connection: &Connection) -> Result<(), rusqlite::Error> {
+/// Reads a little of every table, so that a wrong or damaged file is noticed at once.
+fn probe_tables(connection: &Connection) -> Result<(), rusqlite::Error> {
     for table in ["entity", "fact", "note", "chunk", "cursor", "unindexed", "search_config"] {
         let mut statement = connection.prepare(&format!("SELECT 1 FROM {table} LIMIT 1"))?;
         statement.exists([])?;
@@ -198,7 +199,7 @@ fn look(connection: &Connection) -> Result<(), rusqlite::Error> {
     Ok(())
 }
 
-/// The files beside it get their modes from this one.
+/// Creates the file for its owner only. SQLite gives the WAL the same mode.
 fn create_private(file: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.append(true).create(true);

@@ -1,4 +1,4 @@
-//! The streams as the writer changes them, within its transaction.
+//! The changes that the writer makes to streams, within its transaction.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use wire::EntityKind;
 use super::rows::key;
 use crate::journal::{Append, Batch, Chunk, Cursor, Entity, Fact, Record, StoreError};
 
-/// Streams whose numbers and lengths are remembered.
+/// How many streams' numbers and lengths are cached.
 const KNOWN_STREAMS: usize = 20_000;
-/// Entities that expire in one go. Writers wait that long.
+/// How many entities expire in one command, during which writers wait.
 const EXPIRED_PER_PASS: usize = 20;
 
-/// Why a part of a transaction was not done.
+/// Why one command of a transaction failed.
 pub(super) enum Refusal {
-    /// The caller is at fault; the others in the transaction are not.
+    /// The caller is at fault; other commands of the transaction are unaffected.
     Conflict(StoreError),
-    /// Nothing of the transaction can be done.
+    /// SQLite failed. Unless it is the command's fault, the whole transaction fails.
     Sqlite(rusqlite::Error),
 }
 
@@ -36,13 +36,13 @@ impl From<Refusal> for StoreError {
     }
 }
 
-/// What the writer remembers of the streams that it wrote lately.
+/// The writer's cache of recently used streams.
 #[derive(Default)]
 pub(super) struct Streams {
     known: HashMap<Entity, Known>,
 }
 
-/// A stream as it is stored.
+/// Number and lengths of a stored stream.
 #[derive(Clone, Copy)]
 struct Known {
     number: i64,
@@ -51,12 +51,12 @@ struct Known {
 }
 
 impl Streams {
-    /// What was remembered may be wrong: a transaction was rolled back.
+    /// Clears the cache, which may be wrong after a rollback.
     pub(super) fn forget(&mut self) {
         self.known.clear();
     }
 
-    /// Writes a batch, or finds out that it does not fit.
+    /// Writes a batch, unless it conflicts with what is stored.
     pub(super) fn write(&mut self, database: &Connection, batch: &Batch) -> Result<(), Refusal> {
         for append in &batch.appends {
             self.append(database, append)?;
@@ -107,7 +107,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Makes the row of a new entity. What it says follows.
+    /// Inserts the row of a new entity; [`replace`] fills it in.
     fn begin(
         &mut self,
         database: &Connection,
@@ -128,7 +128,7 @@ impl Streams {
     }
 
     fn add_chunk(&mut self, database: &Connection, chunk: &Chunk) -> Result<(), Refusal> {
-        // Of something that was deleted meanwhile: nothing to keep.
+        // The entity may have been deleted in the meantime.
         let Some(known) = self.find(database, chunk.entity)? else { return Ok(()) };
         database
             .prepare_cached(
@@ -191,7 +191,7 @@ impl Streams {
         Ok(())
     }
 
-    /// Deletes some of what ended before a time, and says how many.
+    /// Deletes some of the entities that ended before a time, and returns how many.
     pub(super) fn expire(&mut self, database: &Connection, before: u64) -> Result<u64, Refusal> {
         let numbers: Vec<i64> = database
             .prepare_cached(
@@ -220,7 +220,7 @@ impl Streams {
             }
             seen += 1;
         }
-        // What belongs to something goes before it.
+        // Children are deleted before their parents.
         for number in tree.into_iter().rev() {
             delete_one(database, number)?;
         }
@@ -229,7 +229,7 @@ impl Streams {
     }
 }
 
-/// Writes what a record says now.
+/// Writes the current record of an entity to its row.
 fn replace(
     database: &Connection,
     known: Known,
@@ -273,7 +273,7 @@ enum Table {
     Note,
 }
 
-/// Adds rows to a stream, and says how many it has then.
+/// Adds rows to a stream, and returns its new length.
 fn add(
     database: &Connection,
     table: Table,
@@ -306,7 +306,7 @@ fn mark_unindexed(database: &Connection, key: i64) -> Result<(), rusqlite::Error
 
 fn delete_one(database: &Connection, number: i64) -> Result<(), rusqlite::Error> {
     let range = [key(number, 0), key(number, u64::from(u32::MAX))];
-    // The texts of a contentless index are deleted by their keys, which its own table knows.
+    // Texts are deleted from a contentless index by key; `search_docsize` has the keys.
     let indexed: Vec<i64> = database
         .prepare_cached("SELECT id FROM search_docsize WHERE id BETWEEN ?1 AND ?2")?
         .query_map(range, |row| row.get(0))?

@@ -1,4 +1,4 @@
-//! What a file must hold to besides.
+//! What a journal in a file must guarantee in addition.
 
 use std::fs;
 use std::path::Path;
@@ -165,7 +165,7 @@ async fn an_operator_sees_what_is_in_it_and_takes_it_out() {
     let journal = SqliteJournal::open(folder.path()).expect("a store");
     keep(&journal, entity, 0, 2).await;
 
-    // While it is used.
+    // While a server uses it.
     let info = SqliteJournal::info(folder.path()).expect("info");
     assert_eq!((info.version, info.facts), (1, 2));
     assert_eq!(info.entities, [("session".to_owned(), "idle".to_owned(), 1)]);
@@ -182,7 +182,7 @@ async fn a_full_disk_holds_everything_back_until_there_is_room() {
     let journal = SqliteJournal::open(folder.path()).expect("a store");
     let entity = Entity::from(SessionId::generate());
     keep(&journal, entity, 0, 1).await;
-    // Another writer in the way fails a commit like a full disk does: nothing can be written.
+    // A lock of another writer makes commits fail, just like a full disk.
     let blocker = Connection::open(folder.path().join(FILE_NAME)).expect("a database");
     blocker.execute_batch("BEGIN IMMEDIATE").expect("a transaction");
     let ticket = journal.submit(append(entity, 1, 2).into());

@@ -1,14 +1,15 @@
 //! The one thread that writes.
 //!
-//! It takes what waits, writes all of it in one transaction, commits, and then tells everybody
-//! whose batch was in it. While one commit is under way the next batches gather, so the busier it
-//! is the more of them share a commit; there is no timer.
+//! It takes all waiting commands, executes them in one transaction, commits, and then settles each
+//! of them. Meanwhile the next batches accumulate, so the busier it is, the more of them share a
+//! commit (group commit); there is no timer.
 //!
-//! A commit that fails (the disk is full) is tried again until it works. Meanwhile batches gather
-//! up to a bound, [`Trouble`] says why, and nobody is told that anything is durable.
+//! A commit that fails, for example because the disk is full, is retried until it succeeds.
+//! Meanwhile batches accumulate up to a limit, [`Trouble`] has the reason, and nothing is reported
+//! as durable.
 //!
-//! The search index follows behind, in transactions of its own, when nothing else is to be done or
-//! a second has passed.
+//! The search index is updated later, in transactions of its own, when the thread is idle or a
+//! second has passed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,31 +20,32 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
 use super::damage;
-use super::rows::parts;
+use super::rows::split_key;
 use super::streams::{Refusal, Streams};
 use crate::journal::search::text_of;
 use crate::journal::{Batch, Entity, OnSettled, StoreError};
 
-/// What is done in one commit, at most. A longer one would keep those at its front waiting.
+/// The most commands in one commit. More would delay the first ones too long.
 const COMMANDS_PER_COMMIT: usize = 2_000;
-/// Bytes that may wait while the store is failing. Running turns go on so far.
+/// How many bytes may wait while the store is failing. Running turns can continue until then.
 const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 const RETRY_AFTER: Duration = Duration::from_millis(250);
-/// How long nothing is to be done before the search index catches up.
+/// How long the thread is idle before it updates the search index.
 const IDLE: Duration = Duration::from_millis(50);
-/// How long it may be behind while there is always something to do.
+/// How long the search index may lag behind while the thread is never idle.
 const INDEX_AFTER: Duration = Duration::from_secs(1);
-/// Texts that are indexed in one go. Writers wait that long.
+/// How many texts are indexed in one transaction, during which writers wait.
 const TEXTS_PER_PASS: usize = 100;
-/// What the thread is asked to do. It ends when nobody can ask any more.
+/// A request to the thread, which ends when all senders are gone.
 pub(super) enum Command {
     Write(Batch, OnSettled),
     Delete(Entity, OnSettled),
-    /// Forgets some of what ended before a time, and says how many; none is left after a 0.
+    /// Deletes some of the entities that ended before a time. Settles with their number; 0 means
+    /// that none is left.
     Expire(u64, OnExpired),
 }
 
-/// Is told how many entities were forgotten.
+/// Called with the number of deleted entities.
 pub(super) type OnExpired = Box<dyn FnOnce(Result<u64, StoreError>) + Send>;
 
 impl Command {
@@ -54,7 +56,7 @@ impl Command {
         }
     }
 
-    /// What it takes while it waits.
+    /// How many bytes it holds while it waits.
     fn bytes(&self) -> usize {
         match self {
             Self::Write(batch, _) => size(batch),
@@ -63,14 +65,14 @@ impl Command {
     }
 }
 
-/// Bytes of a batch that grow with what it says.
+/// The variable part of a batch's size, in bytes.
 pub(super) fn size(batch: &Batch) -> usize {
     let facts = batch.appends.iter().flat_map(|append| append.facts.iter().chain(&append.notes));
     let facts: usize = facts.map(|fact| fact.json.len()).sum();
     facts + batch.chunks.iter().map(|chunk| chunk.text.len()).sum::<usize>()
 }
 
-/// Why nothing can be kept at the moment, and how much waits for better times.
+/// Why nothing can be stored at the moment, and how many bytes wait to be written.
 #[derive(Debug, Default)]
 pub(super) struct Trouble {
     reason: Mutex<Option<String>>,
@@ -82,7 +84,7 @@ impl Trouble {
         self.reason.lock().clone()
     }
 
-    /// Counts a batch that is about to wait. False if too much waits already.
+    /// Counts a batch that is about to wait. False if too many bytes wait already.
     pub(super) fn take_room(&self, bytes: usize) -> bool {
         let waiting = self.waiting_bytes.fetch_add(bytes, Ordering::Relaxed);
         let has_room = waiting < MAX_WAITING_BYTES;
@@ -101,14 +103,14 @@ impl Trouble {
     }
 }
 
-/// The thread's own.
+/// The state of the writer thread.
 pub(super) struct Writer {
     connection: Connection,
     commands: Receiver<Command>,
-    /// Nobody can ask for anything any more.
+    /// Whether all senders of commands are gone.
     is_closed: bool,
     trouble: Arc<Trouble>,
-    /// What is to be done; after a failed commit, all of it again.
+    /// The commands of the next commit; after a failed one, the same again.
     waiting: Vec<Command>,
     streams: Streams,
     last_indexed: Instant,
@@ -131,7 +133,7 @@ impl Writer {
         }
     }
 
-    /// Writes until everybody who could ask for something is gone.
+    /// Executes commands until all senders are gone.
     pub(super) fn run(mut self) {
         loop {
             self.gather();
@@ -154,7 +156,7 @@ impl Writer {
         let _ = self.connection.pragma_update(None, "wal_checkpoint", "TRUNCATE");
     }
 
-    /// Waits for something to do, and takes whatever else waits.
+    /// Waits for a command, and takes all others that wait as well.
     fn gather(&mut self) {
         if !self.waiting.is_empty() {
             std::thread::sleep(RETRY_AFTER);
@@ -187,7 +189,7 @@ impl Writer {
         }
     }
 
-    /// Does what waits, in one transaction. If that fails, all of it waits on.
+    /// Executes the waiting commands in one transaction. If that fails, all of them keep waiting.
     fn commit(&mut self) {
         match self.write() {
             Ok(results) => {
@@ -210,7 +212,7 @@ impl Writer {
         }
     }
 
-    /// What became of each command. An error means that nothing was written.
+    /// Returns the result of each command. An error means that nothing was written.
     fn write(&mut self) -> Result<Vec<Result<u64, StoreError>>, rusqlite::Error> {
         let behavior = TransactionBehavior::Immediate;
         let mut transaction = self.connection.transaction_with_behavior(behavior)?;
@@ -231,7 +233,7 @@ impl Writer {
                 Err(refusal) => {
                     part.rollback()?;
                     part.commit()?;
-                    // What was remembered may not have happened.
+                    // The cache may contain what was rolled back.
                     self.streams.forget();
                     results.push(Err(refusal.into()));
                 }
@@ -241,7 +243,7 @@ impl Writer {
         Ok(results)
     }
 
-    /// Lets the search know of more texts. False if it knows all of them.
+    /// Indexes some texts. False if all are indexed.
     fn index(&mut self) -> bool {
         self.last_indexed = Instant::now();
         match index(&mut self.connection) {
@@ -254,7 +256,7 @@ impl Writer {
     }
 }
 
-/// Indexes some texts, and says how many.
+/// Indexes some texts, and returns how many.
 fn index(connection: &mut Connection) -> Result<usize, rusqlite::Error> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let keys: Vec<i64> = transaction
@@ -263,7 +265,7 @@ fn index(connection: &mut Connection) -> Result<usize, rusqlite::Error> {
         .collect::<Result<_, _>>()?;
     for key in &keys {
         transaction.prepare_cached("DELETE FROM unindexed WHERE key = ?1")?.execute([key])?;
-        let (number, seq) = parts(*key);
+        let (number, seq) = split_key(*key);
         let text: Option<String> = if seq == 0 {
             transaction
                 .prepare_cached("SELECT title FROM entity WHERE number = ?1")?
@@ -276,7 +278,7 @@ fn index(connection: &mut Connection) -> Result<usize, rusqlite::Error> {
                 .optional()?
                 .and_then(|json| text_of(&json))
         };
-        // A title may have been another one before.
+        // A title may have been indexed with an earlier text.
         transaction.prepare_cached("DELETE FROM search WHERE rowid = ?1")?.execute([key])?;
         if let Some(text) = text {
             transaction

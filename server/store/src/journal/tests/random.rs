@@ -1,14 +1,14 @@
-//! Random work: both journals must say the same after it.
+//! Random operations: both journals must have the same contents after them.
 
 use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::*;
 
-/// Something that is done to one of a few entities.
+/// An operation on one of a few entities.
 #[derive(Clone, Debug)]
 enum Step {
-    /// Adds facts and notes, as its writer should or with a wrong number.
+    /// Adds facts and notes, with the right numbers or with a wrong one.
     Append {
         entity: u8,
         facts: u8,
@@ -16,7 +16,7 @@ enum Step {
         is_wrong: bool,
         ends: bool,
     },
-    /// Writes two at once, the second of which may not fit.
+    /// Writes two appends in one batch, the second of which may conflict.
     Both {
         entity: u8,
         other: u8,
@@ -43,7 +43,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..40)
 }
 
-/// The first is a session of its own; the others belong to the one before them, or not.
+/// The first is an independent session; each other may belong to the one before it.
 fn entity(index: u8) -> (Entity, Option<Entity>) {
     let name = |index: u8| Entity::from(TaskId::from_uuid(Uuid::from_u128(index.into())));
     (name(index), (index % 2 == 1).then(|| name(index - 1)))

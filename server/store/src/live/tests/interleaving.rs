@@ -12,7 +12,7 @@ enum Step {
     Delta(usize, String),
     End(usize),
     Alone,
-    /// A reader calls, and its answer is under way from then on.
+    /// A reader calls, and its answer is in flight from then on.
     Poll(usize),
     /// A reader's answer arrives, or not.
     Settle(usize, bool),

@@ -1,4 +1,4 @@
-//! What is shown, and when, of a log that is kept.
+//! What readers see of a stored log, and when.
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -11,7 +11,7 @@ use crate::journal::{
     OnSettled, Page, Record, StoreError,
 };
 
-/// A journal that writes when it is told to.
+/// A journal that writes only on request.
 #[derive(Default)]
 struct SlowJournal {
     kept: MemoryJournal,

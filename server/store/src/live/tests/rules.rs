@@ -235,7 +235,7 @@ async fn a_reader_that_never_comes_back_is_forgotten() {
     assert_eq!(poll_error(&log, &token("here")).await, PollError::Timeout);
     log.sweep(Instant::now());
     assert_eq!(log.readers(), 1);
-    // Whoever comes back nevertheless is new.
+    // A reader that comes back after that counts as new.
     assert_eq!(read(&log, &token("gone")).await, Some(vec![prompt("a")]));
 }
 
@@ -392,10 +392,10 @@ async fn the_deltas_of_a_complete_block_are_kept_only_for_readers_inside_it() {
     read(&log, &token("late")).await;
     read(&log, &token("inside")).await;
     assert_eq!(log.delta_bytes(), 0);
-    // Nobody inside: gone with the end.
+    // No reader is inside the block, so its deltas go with its end.
     push_all(&log, &[start("n"), delta("n", "abc"), end("n", "abc")]);
     assert_eq!(log.delta_bytes(), 0);
-    // A reader inside that never comes back does not hold it for ever.
+    // A reader inside that never comes back doesn't hold the deltas forever.
     push_all(&log, &[start("o"), delta("o", "abc")]);
     read(&log, &token("inside")).await;
     log.push(&end("o", "abc"));

@@ -1,4 +1,4 @@
-//! When entries happened: one order for all logs.
+//! The times of entries: one order for all logs.
 
 use super::*;
 
@@ -21,7 +21,7 @@ async fn times_order_the_entries_of_all_logs() {
     let all: Vec<u64> = even.iter().zip(&odd).flat_map(|(one, other)| [*one, *other]).collect();
     assert_eq!(all.len(), 10);
     assert!(all.is_sorted_by(|one, other| one < other), "{all:?}");
-    // Another reader is told the same.
+    // Another reader gets the same times.
     assert_eq!(times(&logs[0], "u").await, even);
 }
 
