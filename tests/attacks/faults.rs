@@ -11,7 +11,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tests::program::{NOBODY, PATIENCE, Program, Running, is_root};
 
 fn signal(server: &Running, name: &str) {
@@ -156,6 +156,40 @@ fn who_finds_no_place_is_let_go_and_the_log_says_so_once() {
     signal(&server, "-TERM");
     server.child.wait().expect("it ends");
     assert_eq!(refusals_in(&log), 1);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_store_refuses_what_it_cannot_keep_lets_everybody_stop_and_recovers() {
+    use rustix::process::{Pid, Resource, Rlimit, prlimit};
+
+    let mut server = Program::new(&["--store", "sqlite"]).start();
+    let limit_file_sizes = |server: &Running, current| {
+        let process = Pid::from_child(&server.child);
+        let limit = Rlimit { current, maximum: None };
+        prlimit(Some(process), Resource::Fsize, limit).expect("our child")
+    };
+    let session = server.start_session();
+    let before = limit_file_sizes(&server, Some(0));
+    let (status, reply) = server.call("POST", &format!("{session}/query"), "", "say one");
+    assert_eq!(status, 503, "{reply}");
+    let reply: Value = serde_json::from_str(&reply).expect("JSON");
+    assert_eq!(reply["error"], "StoreUnavailable");
+    assert!(reply["message"].is_string(), "{reply}");
+    let start = "/api/copilot/session/start/gpt-5-mini";
+    assert_eq!(server.call("POST", start, "", "").0, 503);
+    assert_eq!(server.post(&format!("{session}/abort"), ""), json!({}));
+    assert_eq!(server.post(&format!("{session}/stop"), "")["result"], "Closed");
+
+    limit_file_sizes(&server, before.current);
+    server.wait_for("a store that works again", |server| {
+        server.post(start, "")["sessionId"].is_string()
+    });
+    let kept = server.get("/api/copilot/history");
+    let id = session.rsplit('/').next().expect("an id");
+    let items = kept["items"].as_array().expect("items");
+    let stopped = items.iter().find(|item| item["id"] == id).expect("it is kept");
+    assert_eq!(stopped["state"], "closed", "what was done meanwhile is kept, too");
 }
 
 #[cfg(target_os = "linux")]

@@ -65,10 +65,11 @@ impl SessionManager {
             handle: fold.handle().map(SessionHandle::new),
             facts: Fact::from_responses(&facts),
         };
+        let default = self.policy().permissions();
         let options = StartOptions {
             permissions: SessionPermissions {
-                mode: fold.permissions().unwrap_or(PermissionMode::Ask),
-                ..self.policy().permissions()
+                mode: mode_after_restart(&fold, default.mode),
+                ..default
             },
             task: None,
             work: None,
@@ -190,5 +191,44 @@ impl SessionManager {
                 let _ = self.find(summary.id).await;
             }
         }
+    }
+}
+
+/// The mode that somebody chose for the session. A mode that was only the default is not kept if the
+/// default is stricter now.
+fn mode_after_restart(fold: &SessionFold, default: PermissionMode) -> PermissionMode {
+    match fold.permissions() {
+        Some(mode) if fold.has_chosen_mode() => mode,
+        Some(mode) => mode.stricter(default),
+        None => default,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::fold::Fold;
+
+    use super::*;
+
+    #[test]
+    fn a_default_that_got_stricter_reaches_sessions_that_chose_no_mode() {
+        use PermissionMode::{ApproveAll, Ask, Deny};
+
+        let mut fold = SessionFold::default();
+        fold.note(
+            1,
+            &SessionNote::Started {
+                model: String::new(),
+                folder: String::new(),
+                permissions: ApproveAll,
+                task: None,
+                continued_from: None,
+            },
+        );
+        let modes =
+            |fold: &SessionFold| [ApproveAll, Ask, Deny].map(|mode| mode_after_restart(fold, mode));
+        assert_eq!(modes(&fold), [ApproveAll, Ask, Deny]);
+        fold.note(2, &SessionNote::Permissions { mode: Ask });
+        assert_eq!(modes(&fold), [Ask, Ask, Ask]);
     }
 }

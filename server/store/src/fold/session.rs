@@ -80,7 +80,8 @@ pub struct SessionFold {
     crashed: bool,
     model: String,
     folder: String,
-    permissions: Option<PermissionMode>,
+    first_mode: Option<PermissionMode>,
+    chosen_mode: Option<PermissionMode>,
     task: Option<TaskId>,
     continued_from: Option<SessionId>,
     handle: Option<String>,
@@ -126,7 +127,12 @@ impl SessionFold {
 
     /// How its tools' permission requests are answered; `None` before it is started.
     pub fn permissions(&self) -> Option<PermissionMode> {
-        self.permissions
+        self.chosen_mode.or(self.first_mode)
+    }
+
+    /// Whether somebody chose that mode for this session; else it was the default of its time.
+    pub fn has_chosen_mode(&self) -> bool {
+        self.chosen_mode.is_some()
     }
 
     /// The prompts that wait, in order.
@@ -194,7 +200,7 @@ impl Fold<SessionResponse> for SessionFold {
                 self.started_at = at;
                 self.model.clone_from(model);
                 self.folder.clone_from(folder);
-                self.permissions = Some(*permissions);
+                self.first_mode = Some(*permissions);
                 self.task = *task;
                 self.continued_from = *continued_from;
             }
@@ -206,7 +212,7 @@ impl Fold<SessionResponse> for SessionFold {
                 self.entitle(&prompt.prompt);
                 self.queue.push_back(prompt.clone());
             }
-            SessionNote::Permissions { mode } => self.permissions = Some(*mode),
+            SessionNote::Permissions { mode } => self.chosen_mode = Some(*mode),
             SessionNote::Renamed { title } => {
                 self.title = first_line(title);
                 self.is_renamed = true;
@@ -223,7 +229,7 @@ impl Fold<SessionResponse> for SessionFold {
 
     fn record(&self) -> Record {
         let detail = Detail {
-            permissions: self.permissions,
+            permissions: self.permissions(),
             queued: self.queue.len(),
             continued_from: self.continued_from,
         };

@@ -38,6 +38,9 @@ struct State {
 
 /// How many ended entities are kept, however large they are.
 const KEPT_ANYWAY: usize = 16;
+/// What an entity, and a fact beside its JSON, take in memory, more or less.
+const ENTITY_BYTES: usize = 512;
+const FACT_BYTES: usize = 64;
 
 #[derive(Debug)]
 struct Stream {
@@ -52,7 +55,7 @@ struct Stream {
 
 impl Default for MemoryJournal {
     fn default() -> Self {
-        Self::with_capacity(4 * 1024 * 1024)
+        Self::with_capacity(1024 * 1024)
     }
 }
 
@@ -93,7 +96,8 @@ impl State {
             self.streams.insert(entity, Stream::new(self.last_number, record));
         }
         let Some(stream) = self.streams.get_mut(&entity) else { return };
-        let bytes: usize = facts.iter().chain(&notes).map(|fact| fact.json.len()).sum();
+        let bytes: usize =
+            facts.iter().chain(&notes).map(|fact| FACT_BYTES + fact.json.len()).sum();
         stream.bytes += bytes;
         stream.facts.extend(facts);
         stream.notes.extend(notes);
@@ -177,7 +181,7 @@ impl Stream {
             record,
             chunks: Vec::new(),
             cursors: Vec::new(),
-            bytes: 0,
+            bytes: ENTITY_BYTES,
         }
     }
 

@@ -35,7 +35,7 @@ pub(super) struct Keeping<E: LiveEntry> {
 /// Something to submit, and what it settles.
 pub(super) struct Submission {
     pub(super) append: Append,
-    /// Facts in it.
+    /// How many facts the append has.
     pub(super) facts: usize,
     /// How much is settled with it.
     pub(super) staged: u64,
@@ -106,7 +106,7 @@ impl<E: LiveEntry> Keeping<E> {
         true
     }
 
-    /// Takes a note.
+    /// Folds a note and stages it for the next append.
     pub(super) fn note(&mut self, at: u64, note: &<E::Fold as Fold<E>>::Note) {
         self.fold.note(at, note);
         if self.failure.is_some() {
