@@ -8,7 +8,7 @@ mod session;
 mod task;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -47,8 +47,31 @@ fn first_line(text: &str) -> String {
     }
 }
 
+/// The stored stream of an entity, and its fold.
+#[derive(Debug)]
+pub struct Stored<F> {
+    /// The fold of the facts and notes.
+    pub fold: F,
+    /// All facts, in order: the first one has the number 1.
+    pub facts: Vec<Fact>,
+    /// How many notes there are.
+    pub notes: u64,
+}
+
 /// Folds the stored stream of an entity; `None` if it is unknown.
 pub async fn refold<E, F>(journal: &dyn Journal, entity: Entity) -> Result<Option<F>, StoreError>
+where
+    E: DeserializeOwned,
+    F: Fold<E>,
+{
+    Ok(load::<E, F>(journal, entity).await?.map(|stored| stored.fold))
+}
+
+/// Reads the stored stream of an entity and folds it; `None` if it is unknown.
+pub async fn load<E, F>(
+    journal: &dyn Journal,
+    entity: Entity,
+) -> Result<Option<Stored<F>>, StoreError>
 where
     E: DeserializeOwned,
     F: Fold<E>,
@@ -56,7 +79,10 @@ where
     let Some(page) = journal.read(entity, 0, usize::MAX, usize::MAX).await? else {
         return Ok(None);
     };
-    let mut notes = journal.notes(entity).await?.into_iter().peekable();
+    let facts: Vec<Fact> = page.facts.into_iter().map(|(_, fact)| fact).collect();
+    let notes = journal.notes(entity).await?;
+    let count = notes.len() as u64;
+    let mut notes = notes.into_iter().peekable();
     let mut fold = F::default();
     let mut take_notes = |fold: &mut F, until: u64| {
         while let Some(note) = notes.next_if(|note| note.at < until) {
@@ -67,14 +93,14 @@ where
             }
         }
     };
-    for (_, fact) in page.facts {
+    for fact in &facts {
         take_notes(&mut fold, fact.at);
         if let Ok(known) = serde_json::from_str::<E>(&fact.json) {
             fold.apply(fact.at, &known);
         }
     }
     take_notes(&mut fold, u64::MAX);
-    Ok(Some(fold))
+    Ok(Some(Stored { fold, facts, notes: count }))
 }
 
 /// What [`extend`] adds to a stream.
@@ -98,24 +124,24 @@ where
     E: Serialize + DeserializeOwned,
     F: Fold<E>,
 {
-    let Some((_, facts, notes)) = journal.record(entity).await? else { return Ok(false) };
-    let Some(mut fold) = refold::<E, F>(journal, entity).await? else { return Ok(false) };
-    let mut append = Append::new(entity, facts, notes);
+    let Some(stored) = load::<E, F>(journal, entity).await? else { return Ok(false) };
+    let mut fold = stored.fold;
+    let mut append = Append::new(entity, stored.facts.len() as u64, stored.notes);
     append.closed_blocks = addition.closed_blocks;
     for (at, fact) in addition.facts {
         fold.apply(at, &fact);
-        append.facts.push(stored(at, &fact));
+        append.facts.push(to_fact(at, &fact));
     }
     for (at, note) in addition.notes {
         fold.note(at, &note);
-        append.notes.push(stored(at, &note));
+        append.notes.push(to_fact(at, &note));
     }
     append.record = Some(fold.record());
     journal.submit(append.into()).durable().await?;
     Ok(true)
 }
 
-fn stored(at: u64, what: &impl Serialize) -> Fact {
+fn to_fact(at: u64, what: &impl Serialize) -> Fact {
     let json = serde_json::to_string(what).unwrap_or_default().into();
     Fact { at, json, is_searchable: false }
 }

@@ -61,7 +61,7 @@ pub use call::{LiveSource, poll_many};
 use clock::Clock;
 pub use delivery::{Delivery, Receipt, Responses, Said};
 pub use entry::{BlockRef, LiveEntry, Part};
-pub use log::{LiveLog, Note, StoredStream};
+pub use log::{LiveLog, Note};
 pub use pace::{Pace, PaceSettings};
 pub use registry::LiveRegistry;
 

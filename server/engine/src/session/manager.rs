@@ -401,8 +401,8 @@ impl SessionManager {
 
     /// Waits for something new for a reader of a session. Cancel safe.
     pub async fn poll(&self, id: SessionId, reader: ReaderKey) -> Result<Delivery, PollError> {
-        self.load_log(id).await;
-        self.live.poll(id, reader).await
+        let log = self.load_log(id).await.ok_or(PollError::NotFound)?;
+        log.poll(reader).await
     }
 
     /// True if any session is open.

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use agents::permission::SessionPermissions;
 use agents::{Fact, PastConversation, SessionHandle};
 use serde::Deserialize;
-use store::fold::{SessionFold, SessionNote, refold};
-use store::journal::{Entity, Record};
-use store::live::{LiveLog, StoredStream};
+use store::fold::{SessionFold, SessionNote, load};
+use store::journal::Entity;
+use store::live::LiveLog;
 use wire::{
     EntityKind, PermissionDecision, PermissionId, PermissionMode, SessionId, SessionResponse,
 };
@@ -122,12 +122,14 @@ impl SessionManager {
         if let Some(log) = self.live().get(id) {
             return Some(log);
         }
-        let notes = self.kept(id).await.ok()??.1;
         let journal = &**self.live().shared().journal();
-        let fold = refold::<SessionResponse, SessionFold>(journal, id.into()).await.ok()??;
-        let page = journal.read(id.into(), 0, usize::MAX, usize::MAX).await.ok()??;
-        let facts = page.facts.into_iter().map(|(_, fact)| fact).collect();
-        match self.live().restore(id, fold, StoredStream { facts, notes }) {
+        // Most ids that are asked for in vain name a closed session, whose record tells.
+        let (record, ..) = journal.record(id.into()).await.ok()??;
+        if record.ended_at.is_some() || record.parent.is_some() {
+            return None;
+        }
+        let stored = load::<SessionResponse, SessionFold>(journal, id.into()).await.ok()??;
+        match self.live().restore(id, stored) {
             Ok(log) => {
                 self.dormant.add(id);
                 Some(log)
@@ -148,16 +150,6 @@ impl SessionManager {
         log.note(&SessionNote::Closed { crashed: false });
         log.close();
         Ok(())
-    }
-
-    /// The record of a session that is open in the store and belongs to no task, with its number of
-    /// notes.
-    async fn kept(&self, id: SessionId) -> Result<Option<(Record, u64)>, SessionError> {
-        let journal = self.live().shared().journal();
-        let stored = journal.record(id.into()).await?;
-        Ok(stored
-            .filter(|(record, ..)| record.ended_at.is_none() && record.parent.is_none())
-            .map(|(record, _, notes)| (record, notes)))
     }
 
     /// All open sessions, including those without a running agent, ordered by id.

@@ -140,11 +140,6 @@ impl SessionFold {
         self.queue.iter()
     }
 
-    /// Whether a turn is running.
-    pub fn is_running(&self) -> bool {
-        self.is_running
-    }
-
     /// Sets the title to the prompt's first line, unless it has one. True if it was set.
     fn entitle(&mut self, prompt: &str) -> bool {
         let is_first = self.title.is_empty() && !self.is_renamed;

@@ -7,7 +7,8 @@ use wire::{
 
 use super::*;
 
-fn started() -> SessionNote {
+/// How a session of a test was started.
+pub(crate) fn started() -> SessionNote {
     SessionNote::Started {
         model: "m".to_owned(),
         folder: "/src".to_owned(),

@@ -18,8 +18,8 @@ use super::history::{History, Piece, Position, Room, Timed};
 use super::keeping::{Keeping, Submission};
 use super::pace::PaceMark;
 use super::{LiveShared, PollError, ReaderKey};
-use crate::fold::Fold;
-use crate::journal::{Chunk, Entity, Fact, StoreError};
+use crate::fold::{Fold, Stored};
+use crate::journal::{Chunk, Entity, StoreError};
 
 /// The responses of one entity, from the first one, and the positions of its readers.
 pub struct LiveLog<E: LiveEntry> {
@@ -39,15 +39,6 @@ struct State<E: LiveEntry> {
     keeping: Option<Keeping<E>>,
     readers: HashMap<ReaderKey, Reader>,
     ended: Option<Instant>,
-}
-
-/// What is stored of an entity.
-#[derive(Debug)]
-pub struct StoredStream {
-    /// All of its facts, in order.
-    pub facts: Vec<Fact>,
-    /// How many notes it has.
-    pub notes: u64,
 }
 
 /// What the portal notes beside the entries `E` of a log.
@@ -83,14 +74,9 @@ impl<E: LiveEntry> LiveLog<E> {
     }
 
     /// The log of an entity that is kept and goes on.
-    pub fn restore(
-        shared: Arc<LiveShared>,
-        entity: Entity,
-        fold: E::Fold,
-        stored: StoredStream,
-    ) -> Arc<Self> {
+    pub fn restore(shared: Arc<LiveShared>, entity: Entity, stored: Stored<E::Fold>) -> Arc<Self> {
         let facts = stored.facts.len() as u64;
-        let keeping = Keeping::restored(entity, fold, facts, stored.notes);
+        let keeping = Keeping::restored(entity, stored.fold, facts, stored.notes);
         let log = Self::with(shared, Some(keeping));
         let facts = stored.facts.into_iter().map(|fact| Timed { at: fact.at, what: fact.json });
         log.state.lock().history = History::restored(facts.collect());

@@ -11,9 +11,8 @@ use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use super::{
-    Delivery, LiveEntry, LiveLog, LiveShared, LiveSource, Note, PollError, ReaderKey, StoredStream,
-};
+use super::{Delivery, LiveEntry, LiveLog, LiveShared, LiveSource, Note, PollError, ReaderKey};
+use crate::fold::Stored;
 use crate::journal::{Batch, Entity, StoreError};
 
 /// Finds logs, and frees those that have ended and that nobody can read any more.
@@ -77,13 +76,12 @@ where
     pub fn restore(
         &self,
         id: Id,
-        fold: E::Fold,
-        stored: StoredStream,
+        stored: Stored<E::Fold>,
     ) -> Result<Arc<LiveLog<E>>, Arc<LiveLog<E>>> {
         match self.logs.write().entry(id) {
             Entry::Occupied(known) => Err(known.get().clone()),
             Entry::Vacant(place) => {
-                let log = LiveLog::restore(self.shared.clone(), id.into(), fold, stored);
+                let log = LiveLog::restore(self.shared.clone(), id.into(), stored);
                 Ok(place.insert(log).clone())
             }
         }

@@ -9,26 +9,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use platform::lifecycle::Lifecycle;
-use wire::{ErrorName, PermissionMode, SessionId, SessionResponse};
+use wire::{ErrorName, SessionId, SessionResponse};
 
 use super::call::Source;
 use super::*;
 use crate::fold::SessionNote;
+use crate::fold::tests::started;
 
 type Log = Arc<LiveLog<SessionResponse>>;
 
 fn new_log() -> Log {
     LiveLog::new(LiveShared::new(LiveSettings::default()))
-}
-
-fn started() -> Note<SessionResponse> {
-    SessionNote::Started {
-        model: "m".to_owned(),
-        folder: "/src".to_owned(),
-        permissions: PermissionMode::Ask,
-        task: None,
-        continued_from: None,
-    }
 }
 
 fn token(text: &str) -> ReaderKey {
