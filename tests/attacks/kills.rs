@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::env;
 use std::sync::Mutex;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::program::{PATIENCE, Program, Running};
+use tests::program::{Program, Running, try_call};
 
 const KILLS: usize = 8;
 const WRITERS: u64 = 4;
@@ -52,20 +52,8 @@ struct Acknowledged {
 
 /// A call that may be cut off by the kill; its answer if it came whole.
 fn try_post(port: u16, path: &str, body: &str) -> Option<Value> {
-    use std::io::{Read, Write};
-    use std::net::{Ipv4Addr, TcpStream};
-
-    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
-    let length = body.len();
-    let request = format!(
-        "POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
-         Content-Length: {length}\r\n\r\n{body}"
-    );
-    stream.write_all(request.as_bytes()).ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
+    let (_, answer) = try_call(port, "POST", path, "", body)?;
+    serde_json::from_str(&answer).ok()
 }
 
 /// Uses the program until it is gone.
@@ -157,20 +145,15 @@ fn events(server: &Running, session: &str) -> Vec<Value> {
 }
 
 /// Waits until the prompts that waited in the sessions are answered.
-fn wait_until_idle(server: &Running) {
-    let deadline = Instant::now() + PATIENCE;
-    loop {
+fn wait_until_idle(server: &mut Running) {
+    server.wait_for("an answer to every prompt", |server| {
         let list = server.get("/api/copilot/session");
-        let sessions = list["sessions"].as_array().expect("a list");
-        if sessions.iter().all(|session| session["busy"] == false && session["queued"] == 0) {
-            return;
-        }
-        assert!(Instant::now() < deadline, "prompts are still waiting: {list}");
-        thread::sleep(Duration::from_millis(5));
-    }
+        let mut sessions = list["sessions"].as_array().expect("a list").iter();
+        sessions.all(|session| session["busy"] == false && session["queued"] == 0)
+    });
 }
 
-fn check(server: &Running, known: &Acknowledged) {
+fn check(server: &mut Running, known: &Acknowledged) {
     wait_until_idle(server);
     let list = server.get("/api/copilot/session");
     let open: Vec<_> = list["sessions"].as_array().expect("a list").iter().collect();
@@ -259,7 +242,7 @@ fn nothing_that_was_acknowledged_is_lost_in_a_kill() {
         });
         server.kill_and_restart();
         println!("kill {kill} after {moment:?}");
-        check(&server, &known.lock().expect("whole"));
+        check(&mut server, &known.lock().expect("whole"));
     }
     let known = known.lock().expect("whole");
     assert!(known.prompts.values().flatten().count() > kills, "it was used");

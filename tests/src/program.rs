@@ -172,6 +172,29 @@ fn open_to_all(folder: &Path) {
     let _ = folder;
 }
 
+/// A request to a program that may end meanwhile, on a new connection; `None` if it is not answered.
+pub fn try_call(
+    port: u16,
+    method: &str,
+    path: &str,
+    head: &str,
+    body: &str,
+) -> Option<(u16, String)> {
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
+    let length = body.len();
+    let request = format!(
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Content-Length: {length}\r\n{head}\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let status = answer.split(' ').nth(1)?.parse().ok()?;
+    let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    Some((status, body.to_owned()))
+}
+
 /// A running program, killed when this is dropped.
 pub struct Running {
     /// Its folders and settings.
@@ -206,16 +229,7 @@ impl Running {
 
     /// A request with additional header lines; returns the status and the body of the response.
     pub fn call(&self, method: &str, path: &str, head: &str, body: &str) -> (u16, String) {
-        let length = body.len();
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
-             Content-Length: {length}\r\n{head}\r\n{body}"
-        );
-        let mut answer = String::new();
-        self.send(&request).read_to_string(&mut answer).expect("an answer");
-        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok());
-        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
-        (status.expect("a status line"), body.to_owned())
+        try_call(self.port, method, path, head, body).expect("a whole answer")
     }
 
     /// A POST as a script sends it; returns the JSON response.
