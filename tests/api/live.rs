@@ -54,7 +54,7 @@ async fn a_reader_in_step_gets_each_delta_when_it_happens() {
         assert_eq!(begun.elapsed(), Duration::from_millis(100 * number), "not held back");
     }
     let closing = session.responses("reader").await;
-    assert_eq!(names(&closing), ["onMessage", "onEndMessage", "onAgentEnd", "onIdle"]);
+    assert_eq!(names(&closing), ["onMessage", "onEndMessage", "onAgentEnd", "onTurnEnd", "onIdle"]);
     app.finish().await;
 }
 
@@ -110,7 +110,15 @@ async fn a_reader_who_comes_after_a_block_gets_its_start_and_end() {
     let late = session.responses("late").await;
     assert_eq!(
         names(&late),
-        ["onUserPrompt", "onAgentStart", "onStartMessage", "onEndMessage", "onAgentEnd", "onIdle"]
+        [
+            "onUserPrompt",
+            "onAgentStart",
+            "onStartMessage",
+            "onEndMessage",
+            "onAgentEnd",
+            "onTurnEnd",
+            "onIdle"
+        ]
     );
     assert_eq!(messages(&late), messages(&in_step));
     app.finish().await;
@@ -322,6 +330,7 @@ async fn the_reader_without_a_token_is_one_for_all_callers_and_loses_nothing() {
     assert_eq!(session.poll_one().await["callback"], "onAgentStart");
     let old = format!("/api/copilot/session/live/{}", session.id);
     assert_eq!(app.get(&old).await.json()["callback"], "onAgentEnd");
+    assert_eq!(session.poll_one().await["callback"], "onTurnEnd");
     assert_eq!(session.poll_one().await["callback"], "onIdle");
     app.finish().await;
 }

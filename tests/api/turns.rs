@@ -43,6 +43,7 @@ async fn one_turn_is_told_in_order() {
             {"callback": "onEndMessage", "messageId": "message-1-3",
              "completeContent": "all done now"},
             {"callback": "onAgentEnd", "turnId": "turn-1"},
+            {"callback": "onTurnEnd", "turnId": "turn-1", "outcome": "completed"},
             {"callback": "onIdle"},
         ]),
         "a reader who comes late gets starts and ends"
@@ -68,6 +69,7 @@ async fn deltas_come_between_start_and_end_and_add_up() {
             "onMessage",
             "onEndMessage",
             "onAgentEnd",
+            "onTurnEnd",
             "onIdle",
         ]
     );
@@ -97,7 +99,7 @@ async fn a_turn_can_be_silent() {
     let app = TestApp::new();
     let session = app.start_with(&["do nothing"]).await;
     let seen = session.read_until_idle("reader").await;
-    assert_eq!(names(&seen), ["onUserPrompt", "onAgentStart", "onAgentEnd", "onIdle"]);
+    assert_eq!(names(&seen), ["onUserPrompt", "onAgentStart", "onAgentEnd", "onTurnEnd", "onIdle"]);
     app.finish().await;
 }
 
@@ -145,7 +147,8 @@ async fn abort_ends_the_turn_and_keeps_the_session() {
     assert_eq!(session.abort().await, json!({}));
     let rest = session.read_until_idle("reader").await;
     assert!(begun.elapsed() < Duration::from_millis(20), "{:?}", begun.elapsed());
-    assert_eq!(names(&rest), ["onEndMessage", "onAgentEnd", "onIdle"]);
+    assert_eq!(names(&rest), ["onEndMessage", "onAgentEnd", "onTurnEnd", "onIdle"]);
+    assert_eq!(texts(&rest, "onTurnEnd", "outcome"), ["aborted"]);
     seen.extend(rest);
     assert_grammar(&seen);
     let partial = messages(&seen)[0];
@@ -194,7 +197,11 @@ async fn a_turn_that_fails_leaves_the_session_alive() {
     assert_eq!(messages(&seen), ["before", "after"]);
     let outline = outline(&seen);
     let error = outline.iter().position(|name| name == "sessionError").expect("an error");
-    assert_eq!(outline[error - 1..=error + 1], ["onAgentEnd", "sessionError", "onIdle"]);
+    assert_eq!(
+        outline[error - 1..=error + 2],
+        ["onAgentEnd", "sessionError", "onTurnEnd", "onIdle"]
+    );
+    assert_eq!(texts(&seen, "onTurnEnd", "outcome"), ["failed", "completed"]);
     app.finish().await;
 }
 
@@ -208,6 +215,7 @@ async fn a_crash_closes_what_is_open_and_ends_the_session() {
     assert_eq!(errors(&seen).len(), 1, "{seen:?}");
     assert_eq!(messages(&seen), ["before", "Something is about to "]);
     assert_eq!(count(&seen, "onIdle"), 0);
+    assert_eq!(texts(&seen, "onTurnEnd", "outcome"), ["failed"]);
 
     assert_eq!(session.poll("reader").await, json!({"error": "SessionNotFound"}));
     assert_eq!(session.try_query("say hello").await, json!({"error": "SessionNotFound"}));

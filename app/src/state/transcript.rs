@@ -229,7 +229,7 @@ impl<C: BlockCell> Transcript<C> {
                 self.remark = None;
                 return Changes { working: Some(false), opened: false };
             }
-            R::AgentEnd { .. } => false,
+            R::AgentEnd { .. } | R::TurnEnd { .. } => false,
             R::PermissionRequest(pending) => self.ask(source, pending),
             R::PermissionResolved { request_id, decision } => {
                 self.settle(source, request_id, decision);

@@ -49,7 +49,7 @@ pub use permission::{
 pub use reply::{
     Closed, Done, ErrorName, ErrorReply, MESSAGE_HEADER, SessionStarted, StopReply, TokenReply,
 };
-pub use session::{LogLevel, SessionResponse, ToolError, ToolResult};
+pub use session::{LogLevel, SessionResponse, ToolError, ToolResult, TurnEnding};
 pub use session_list::{SessionInfo, Sessions};
 pub use task::{TaskInfo, TaskResponse, TaskStarted, Tasks};
 pub use usage::Usage;

@@ -102,6 +102,15 @@ tagged! {
             /// Id of the turn, unique in its session.
             turn_id: String,
         },
+        /// The turn of a prompt is over.
+        #[serde(rename = "onTurnEnd")]
+        TurnEnd {
+            /// Id of the last turn that the model took for the prompt; absent if it took none.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            turn_id: Option<String>,
+            /// How it ended.
+            outcome: TurnEnding,
+        },
         /// The session has finished with the prompt.
         #[serde(rename = "onIdle")]
         Idle,
@@ -160,6 +169,20 @@ tagged! {
 /// Does without `flatten`, which would copy the fields first, as a derived tag would.
 fn read_usage<'de, D: Deserializer<'de>>(source: D) -> Result<(String, Usage), D::Error> {
     with_field("model", source)
+}
+
+/// How the turn of a prompt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TurnEnding {
+    /// The prompt was answered.
+    Completed,
+    /// The agent or its provider reported an error.
+    Failed,
+    /// Somebody aborted it, or stopped the session.
+    Aborted,
+    /// The server stopped.
+    Interrupted,
 }
 
 /// Severity of a message.
@@ -292,6 +315,14 @@ mod tests {
             ),
             (R::AgentStart { turn_id: text("1") }, r#"{"callback":"onAgentStart","turnId":"1"}"#),
             (R::AgentEnd { turn_id: text("1") }, r#"{"callback":"onAgentEnd","turnId":"1"}"#),
+            (
+                R::TurnEnd { turn_id: Some(text("1")), outcome: TurnEnding::Completed },
+                r#"{"callback":"onTurnEnd","turnId":"1","outcome":"completed"}"#,
+            ),
+            (
+                R::TurnEnd { turn_id: None, outcome: TurnEnding::Interrupted },
+                r#"{"callback":"onTurnEnd","outcome":"interrupted"}"#,
+            ),
             (R::Idle, r#"{"callback":"onIdle"}"#),
             (
                 R::GeneratedUserPrompt { prompt: text("p") },

@@ -103,6 +103,7 @@ impl FactFold {
             | R::StartToolExecution { .. }
             | R::ToolExecution { .. }
             | R::AgentEnd { .. }
+            | R::TurnEnd { .. }
             | R::Idle
             | R::PermissionRequest(_)
             | R::PermissionResolved { .. }

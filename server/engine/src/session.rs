@@ -44,7 +44,7 @@ use std::path::PathBuf;
 use agents::permission::{SessionPermissions, WorkOfJob};
 use serde_json::Value;
 use store::journal::StoreError;
-use wire::{ErrorName, PermissionMode, SessionId, TaskId, Usage};
+use wire::{ErrorName, PermissionMode, SessionId, TaskId, TurnEnding, Usage};
 
 pub use folder::check_folder;
 pub use handle::Session;
@@ -165,6 +165,17 @@ pub enum TurnEnd {
     Failed(String),
     /// The agent crashed, which ended the session; holds the error.
     Crashed(String),
+}
+
+impl TurnEnd {
+    /// How it is reported.
+    fn ending(&self) -> TurnEnding {
+        match self {
+            Self::Idle => TurnEnding::Completed,
+            Self::Aborted => TurnEnding::Aborted,
+            Self::Failed(_) | Self::Crashed(_) => TurnEnding::Failed,
+        }
+    }
 }
 
 /// One tool call of a turn.

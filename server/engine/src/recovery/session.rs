@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use store::fold::{Addition, SessionFold, SessionNote, extend};
 use store::journal::{Entity, StoreError};
 use store::live::LiveShared;
-use wire::{PermissionId, PermissionOutcome, SessionResponse, ToolError};
+use wire::{PermissionId, PermissionOutcome, SessionResponse, ToolError, TurnEnding};
 
 use super::{INTERRUPTED, responses};
 
@@ -54,8 +54,11 @@ async fn add(
 struct OpenTurn {
     blocks: Vec<(u64, Block)>,
     turn: Option<String>,
+    last_turn: Option<String>,
     questions: Vec<PermissionId>,
     is_running: bool,
+    /// Whether it was reported how the turn ended.
+    is_reported: bool,
 }
 
 #[derive(Debug, PartialEq)]
@@ -69,9 +72,17 @@ impl OpenTurn {
     fn take(&mut self, seq: u64, response: &SessionResponse) {
         use SessionResponse as R;
         match response {
-            R::UserPrompt { .. } | R::GeneratedUserPrompt { .. } => self.is_running = true,
+            R::UserPrompt { .. } | R::GeneratedUserPrompt { .. } => {
+                self.is_running = true;
+                self.is_reported = false;
+                self.last_turn = None;
+            }
+            R::TurnEnd { .. } => self.is_reported = true,
             R::Idle => self.is_running = false,
-            R::AgentStart { turn_id } => self.turn = Some(turn_id.clone()),
+            R::AgentStart { turn_id } => {
+                self.turn = Some(turn_id.clone());
+                self.last_turn = Some(turn_id.clone());
+            }
             R::AgentEnd { .. } => self.turn = None,
             R::StartReasoning { reasoning_id } => {
                 self.blocks.push((seq, Block::Reasoning(reasoning_id.clone())));
@@ -138,10 +149,15 @@ impl OpenTurn {
                 }
             }
         }
-        if self.is_running {
+        let is_cut_off = self.is_running && !self.is_reported;
+        if is_cut_off {
             facts.push(SessionResponse::Error { message: INTERRUPTED.to_owned() });
         }
         facts.extend(self.turn.map(|turn_id| SessionResponse::AgentEnd { turn_id }));
+        if is_cut_off {
+            let (turn_id, outcome) = (self.last_turn, TurnEnding::Interrupted);
+            facts.push(SessionResponse::TurnEnd { turn_id, outcome });
+        }
         if self.is_running {
             facts.push(SessionResponse::Idle);
         }
@@ -171,6 +187,7 @@ mod tests {
             r#"{"callback":"onEndToolExecution","toolCallId":"t","result":{"content":"c"}}"#,
             r#"{"callback":"onEndMessage","messageId":"m","completeContent":"c"}"#,
             r#"{"callback":"onAgentEnd","turnId":"1"}"#,
+            r#"{"callback":"onTurnEnd","turnId":"1","outcome":"completed"}"#,
             r#"{"callback":"onIdle"}"#,
         ]
         .map(parse)
@@ -212,6 +229,7 @@ mod tests {
             r#"{"callback":"onEndMessage","messageId":"m","completeContent":"half a mess"}"#,
             r#"{"sessionError":"interrupted: the server stopped"}"#,
             r#"{"callback":"onAgentEnd","turnId":"1"}"#,
+            r#"{"callback":"onTurnEnd","turnId":"1","outcome":"interrupted"}"#,
             r#"{"callback":"onIdle"}"#,
         ];
         assert_eq!(facts, expected.map(parse));

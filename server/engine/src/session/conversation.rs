@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use wire::TurnEnding;
 
 use super::queue::{Queue, QueuedPrompt};
 use super::stream::Stream;
@@ -100,8 +101,9 @@ impl Conversation {
         // Some agents ask for permission outside their turn. Nothing waits for those answers any
         // more.
         self.end.desk.withdraw_all();
+        let is_suspended = self.end.suspend.is_cancelled();
         let (reason, error) = match result {
-            _ if self.end.suspend.is_cancelled() => (INTERRUPTED, Some(INTERRUPTED)),
+            _ if is_suspended => (INTERRUPTED, Some(INTERRUPTED)),
             Err(AgentError::Crashed(_)) => (CRASHED, None),
             _ => (ABORTED, None),
         };
@@ -115,7 +117,9 @@ impl Conversation {
             Ok(()) if prompt.abort.is_cancelled() => TurnEnd::Aborted,
             Ok(()) => finished.failure.map_or(TurnEnd::Idle, TurnEnd::Failed),
         };
+        // After a crash, the end of the session reports it.
         if !matches!(ended, TurnEnd::Crashed(_)) {
+            stream.end_turn(if is_suspended { TurnEnding::Interrupted } else { ended.ending() });
             stream.idle();
         }
         TurnOutcome { tools: finished.tools, usage: finished.usage, ended }
@@ -184,17 +188,16 @@ impl Conclude for EndOfSession {
         if stopped && self.suspend.is_cancelled() {
             // It continues after the restart, with its queue.
             self.stream.finish(INTERRUPTED, None);
+            self.stream.end_turn(TurnEnding::Interrupted);
             return;
         }
         self.stream.finish(if crash.is_some() { CRASHED } else { ABORTED }, None);
         let crashed = crash.is_some();
-        let ended = match crash {
-            Some(message) => {
-                self.stream.error(&message);
-                TurnEnd::Crashed(message)
-            }
-            None => TurnEnd::Aborted,
-        };
+        let ended = crash.map_or(TurnEnd::Aborted, TurnEnd::Crashed);
+        self.stream.end_turn(ended.ending());
+        if let TurnEnd::Crashed(message) = &ended {
+            self.stream.error(message);
+        }
         self.queue.end(&ended);
         self.stream.close(crashed);
     }

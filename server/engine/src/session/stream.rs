@@ -16,7 +16,7 @@ use store::fold::{PromptAuthor, SessionNote};
 use store::journal::StoreError;
 use store::live::LiveLog;
 use tokio_util::sync::CancellationToken;
-use wire::{LogLevel, SessionResponse, ToolError, Usage};
+use wire::{LogLevel, SessionResponse, ToolError, TurnEnding, Usage};
 
 use super::CalledTool;
 use super::generation::Generation;
@@ -33,7 +33,12 @@ pub(super) struct Stream {
 #[derive(Default)]
 struct State {
     generation: Generation,
+    /// Whether the turn of a prompt has begun and is not over.
+    is_running: bool,
+    /// The model's turn that is under way.
     turn: Option<String>,
+    /// The model's latest turn for this prompt.
+    last_turn: Option<String>,
     texts: Vec<OpenText>,
     tools: Vec<OpenTool>,
     /// The blocks that were closed in this turn and in the one before, so that late reports don't
@@ -86,6 +91,8 @@ impl Stream {
             tool.called = None;
         }
         state.failure = None;
+        state.last_turn = None;
+        state.is_running = true;
         state.usage = Usage::default();
         let prompt = prompt.to_owned();
         self.log.push(&match author {
@@ -120,7 +127,16 @@ impl Stream {
         }
     }
 
-    /// Reports that the turn is over.
+    /// Reports how the turn of the prompt ended, if one was running.
+    pub(super) fn end_turn(&self, outcome: TurnEnding) {
+        let mut state = self.state.lock();
+        if std::mem::take(&mut state.is_running) {
+            let turn_id = state.last_turn.take();
+            self.log.push(&SessionResponse::TurnEnd { turn_id, outcome });
+        }
+    }
+
+    /// Reports that the session has finished with the prompt.
     pub(super) fn idle(&self) {
         self.log.push(&SessionResponse::Idle);
     }
@@ -197,6 +213,7 @@ impl Stream {
                 if let Some(turn_id) = state.turn.replace(turn_id.clone()) {
                     self.log.push(&SessionResponse::AgentEnd { turn_id });
                 }
+                state.last_turn = Some(turn_id.clone());
                 self.log.push(&SessionResponse::AgentStart { turn_id });
             }
             AgentEvent::TurnEnd { turn_id } => {

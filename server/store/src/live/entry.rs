@@ -104,6 +104,7 @@ impl LiveEntry for SessionResponse {
             Self::EndToolExecution { tool_call_id, .. } => Part::End(block(TOOL, tool_call_id)),
             Self::AgentStart { .. }
             | Self::AgentEnd { .. }
+            | Self::TurnEnd { .. }
             | Self::Idle
             | Self::GeneratedUserPrompt { .. }
             | Self::UserPrompt { .. }

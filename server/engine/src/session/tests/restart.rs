@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use store::fold::SessionNote;
 use store::journal::{Journal, Record, SqliteJournal};
 use store::live::LiveLog;
-use wire::{EntityState, ModelInfo, PermissionMode};
+use wire::{EntityState, ModelInfo, PermissionMode, TurnEnding};
 
 use super::*;
 use crate::recovery::recover;
@@ -120,9 +120,12 @@ async fn a_turn_that_an_orderly_stop_ends_says_so_and_prompts_wait_on() {
     let server = Server::start(folder.path()).await;
     let seen = server.read_until_idle(id, 1).await;
     assert_eq!(messages(&seen), ["one"]);
-    let end = &seen[seen.len() - 3..];
+    let end = &seen[seen.len() - 4..];
     assert!(is_interruption(&end[0]), "{end:?}");
     assert!(matches!(end[1], SessionResponse::AgentEnd { .. }), "{end:?}");
+    let SessionResponse::TurnEnd { outcome: TurnEnding::Interrupted, .. } = end[2] else {
+        panic!("{end:?}");
+    };
     assert_eq!(server.sessions.list_all().await.expect("a list")[0].queued, 1);
     server.sessions.resume_queues().await;
     let seen = server.read_until_idle(id, 2).await;

@@ -1,6 +1,7 @@
 //! Starting, asking, queueing, aborting.
 
 use tokio::time::{Instant, sleep};
+use wire::TurnEnding;
 
 use super::*;
 
@@ -65,10 +66,11 @@ async fn a_query_shows_the_prompt_then_its_turn_then_idle() {
     assert!(matches!(seen[1], SessionResponse::AgentStart { .. }));
     assert!(matches!(seen[2], SessionResponse::StartReasoning { .. }));
     assert_eq!(messages(&seen), ["hello"]);
-    let [.., before_last, last] = &*seen else {
+    let [.., SessionResponse::AgentEnd { turn_id }, turn_end, last] = &*seen else {
         panic!("{seen:?}");
     };
-    assert!(matches!(before_last, SessionResponse::AgentEnd { .. }));
+    let (turn_id, outcome) = (Some(turn_id.clone()), TurnEnding::Completed);
+    assert_eq!(*turn_end, SessionResponse::TurnEnd { turn_id, outcome });
     assert_eq!(*last, SessionResponse::Idle);
     harness.end().await;
 }
