@@ -48,6 +48,7 @@ use engine::task::TaskManager;
 use leptos::config::LeptosOptions;
 use platform::lifecycle::Lifecycle;
 use store::live::LiveShared;
+use wire::{JobId, SessionId, TaskId};
 
 use crate::notices::Notices;
 use crate::security::{Deed, Policy};
@@ -110,6 +111,13 @@ impl AppState {
         }
         // Readers of sessions that go on after the restart.
         self.live.end_calls();
+    }
+
+    /// Stores how far readers have come, once they have got their last answers.
+    pub fn save_readers(&self) {
+        self.jobs.live().save();
+        self.tasks.live().save();
+        self.sessions.live().save();
     }
 }
 
@@ -187,8 +195,8 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .route("/api/copilot/session/{id}/extensions", get(extension_api::list_extensions))
         .act("/api/copilot/session/{id}/extensions/reload", extension_api::reload_extensions)
         .govern("/api/copilot/session/{id}/extensions/trust", extension_api::trust_extensions)
-        .route("/api/copilot/session/{id}/live", get(session_api::poll_session))
-        .route("/api/copilot/session/{id}/live/{token}", get(session_api::poll_session_as))
+        .route("/api/copilot/session/{id}/live", get(live::poll_one::<SessionId>))
+        .route("/api/copilot/session/{id}/live/{token}", get(live::poll_as::<SessionId>))
         .act("/api/copilot/session/{id}/rename", session_api::rename_session)
         .act("/api/copilot/session/{id}/delete", session_api::delete_session)
         .route("/api/copilot/session/{id}/events", get(history_api::session_events))
@@ -197,13 +205,13 @@ fn routes(state: AppState) -> (Router, Deeds) {
         // The spelling of the earliest clients.
         .act("/api/copilot/session/query/{id}", session_api::query_session)
         .act("/api/copilot/session/stop/{id}", session_api::stop_session)
-        .route("/api/copilot/session/live/{id}", get(session_api::poll_session))
+        .route("/api/copilot/session/live/{id}", get(live::poll_one::<SessionId>))
         .route("/api/copilot/task", get(task_api::list_tasks))
         .act("/api/copilot/task/start/{name}/session/{id}", task_api::start_task)
         .act("/api/copilot/task/{id}/stop", task_api::stop_task)
         .route("/api/copilot/task/{id}/events", get(history_api::task_events))
-        .route("/api/copilot/task/{id}/live", get(task_api::poll_task))
-        .route("/api/copilot/task/{id}/live/{token}", get(task_api::poll_task_as))
+        .route("/api/copilot/task/{id}/live", get(live::poll_one::<TaskId>))
+        .route("/api/copilot/task/{id}/live/{token}", get(live::poll_as::<TaskId>))
         .route("/api/copilot/job", get(job_api::list_jobs))
         .route("/api/copilot/job/running", get(job_api::list_running))
         .act("/api/copilot/job/start/{name}", job_api::start_job)
@@ -211,8 +219,8 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .act("/api/copilot/job/{id}/stop", job_api::stop_job)
         .act("/api/copilot/job/{id}/delete", job_api::delete_job)
         .route("/api/copilot/job/{id}/events", get(history_api::job_events))
-        .route("/api/copilot/job/{id}/live", get(job_api::poll_job))
-        .route("/api/copilot/job/{id}/live/{token}", get(job_api::poll_job_as))
+        .route("/api/copilot/job/{id}/live", get(live::poll_one::<JobId>))
+        .route("/api/copilot/job/{id}/live/{token}", get(live::poll_as::<JobId>))
         .route("/api/copilot/history", get(history_api::history))
         // POST only: there may be more ids than a URL can hold, and browsers send no body with GET.
         .post("/api/copilot/live/{token}", Deed::Read, live_batch::poll_many)

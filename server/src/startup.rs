@@ -182,6 +182,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     if left > 0 {
         tracing::warn!(left, "cut off what did not end in time");
     }
+    state.save_readers();
     opened.close(deadline).await;
     tracing::info!("stopped");
     Ok(())

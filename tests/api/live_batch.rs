@@ -27,6 +27,8 @@ async fn poll(app: &TestApp, token: &str, ids: &[&str]) -> Value {
         let times = fields.remove("at").map(|at| at.as_array().map(Vec::len));
         let responses = fields.get("responses").map(|said| said.as_array().map(Vec::len));
         assert_eq!(times, responses, "one time for each response: {fields:?}");
+        let position = fields.remove("position");
+        assert_eq!(position.is_some(), responses.is_some(), "{fields:?}");
         (id, item)
     });
     items.collect()

@@ -19,6 +19,7 @@ mod live_end;
 mod live_limits;
 mod pages;
 mod permissions;
+mod positions;
 mod safety;
 mod server;
 mod sessions;

@@ -35,6 +35,24 @@ impl LiveId {
     }
 }
 
+impl From<SessionId> for LiveId {
+    fn from(id: SessionId) -> Self {
+        Self::Session(id)
+    }
+}
+
+impl From<TaskId> for LiveId {
+    fn from(id: TaskId) -> Self {
+        Self::Task(id)
+    }
+}
+
+impl From<JobId> for LiveId {
+    fn from(id: JobId) -> Self {
+        Self::Job(id)
+    }
+}
+
 impl fmt::Display for LiveId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

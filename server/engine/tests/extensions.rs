@@ -137,7 +137,8 @@ impl Project {
         let mut seen: Vec<SessionResponse> = Vec::new();
         let reading = async {
             while !is_enough(&seen) {
-                match self.sessions.poll(id, ReaderKey::Token(token.clone())).await {
+                let source = self.sessions.source(id).await.expect("a session");
+                match source.poll(ReaderKey::Token(token.clone())).await {
                     Ok(delivery) => {
                         assert!(!delivery.is_closed(), "still open: {seen:?}");
                         let new = delivery.entries().into_iter();

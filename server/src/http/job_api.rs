@@ -4,11 +4,9 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use engine::job::JobError;
-use store::live::ReaderKey;
 use wire::{Done, JobId, JobStarted, Jobs, RunningJobs, StopReply};
 
 use super::entry_api::Installed;
-use super::live::{self, Connection};
 use super::text::Prompt;
 use super::{AppState, error};
 
@@ -71,24 +69,6 @@ pub(super) async fn delete_job(State(state): State<AppState>, Path(id): Path<Str
         Ok(()) => Json(Done {}).into_response(),
         Err(error) => said_no(&error),
     }
-}
-
-/// `copilot/job/{id}/live`: one response per call.
-pub(super) async fn poll_job(
-    State(state): State<AppState>,
-    Path(id): Path<String>,
-    connection: Connection,
-) -> Response {
-    live::poll(&id, ReaderKey::Implicit, connection, |id, reader| state.jobs.poll(id, reader)).await
-}
-
-/// `copilot/job/{id}/live/{token}`: everything new for this reader.
-pub(super) async fn poll_job_as(
-    State(state): State<AppState>,
-    Path((id, token)): Path<(String, String)>,
-    connection: Connection,
-) -> Response {
-    live::poll_as(&id, &token, connection, |id, reader| state.jobs.poll(id, reader)).await
 }
 
 /// A text that cannot be an id names no job.

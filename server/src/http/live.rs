@@ -8,43 +8,89 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
-use axum::extract::Extension;
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use store::live::{Delivery, PollError, ReaderKey, Receipt, Responses, Said};
-use wire::{ErrorName, LiveEntity, LiveToken};
+use serde::Deserialize;
+use store::journal::Position;
+use store::live::{LiveSource, PollError, ReaderKey, Receipt, Responses, Said};
+use wire::{ErrorName, LiveEntity, LiveId, LiveToken};
 
-use super::error;
 use super::outbox::Outbox;
+use super::{AppState, error};
 
 /// The outbox of the connection; `None` in tests without a socket.
 pub(super) type Connection = Option<Extension<Outbox>>;
 
-/// A live call with a token in its path.
-pub(super) async fn poll_as<Id: LiveEntity + FromStr>(
-    id: &str,
-    token: &str,
+/// Names the position of a reader after an answer.
+const POSITION: HeaderName = HeaderName::from_static("portal-position");
+
+/// Where a new reader begins.
+#[derive(Deserialize)]
+pub(super) struct After {
+    after: Option<String>,
+}
+
+/// `copilot/session/{id}/live` and the like: one response per call.
+pub(super) async fn poll_one<Id: LiveEntity + FromStr + Into<LiveId>>(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
     connection: Connection,
-    wait: impl AsyncFnOnce(Id, ReaderKey) -> Result<Delivery, PollError>,
 ) -> Response {
-    match token.parse::<LiveToken>() {
-        Ok(token) => poll(id, token.into(), connection, wait).await,
-        Err(error) => error::unreadable(StatusCode::BAD_REQUEST, &error.to_string()),
+    poll::<Id>(&state, &id, ReaderKey::Implicit, None, connection).await
+}
+
+/// `copilot/session/{id}/live/{token}` and the like: everything new for this reader.
+pub(super) async fn poll_as<Id: LiveEntity + FromStr + Into<LiveId>>(
+    State(state): State<AppState>,
+    Path((id, token)): Path<(String, String)>,
+    query: Result<Query<After>, QueryRejection>,
+    connection: Connection,
+) -> Response {
+    let unreadable = |problem: String| error::unreadable(StatusCode::BAD_REQUEST, &problem);
+    let token = match token.parse::<LiveToken>() {
+        Ok(token) => token,
+        Err(error) => return unreadable(error.to_string()),
+    };
+    let after = match query {
+        Ok(Query(After { after: Some(text) })) => match text.parse::<Position>() {
+            Ok(position) => Some(position),
+            Err(error) => return unreadable(format!("after: {error}")),
+        },
+        Ok(Query(After { after: None })) => None,
+        Err(problem) => return unreadable(problem.body_text()),
+    };
+    poll::<Id>(&state, &id, token.into(), after, connection).await
+}
+
+/// What can be read of an entity, if anything.
+pub(super) async fn find(state: &AppState, id: LiveId) -> Option<LiveSource> {
+    match id {
+        LiveId::Session(id) => state.sessions.source(id).await,
+        LiveId::Task(id) => state.tasks.live().source(id).await,
+        LiveId::Job(id) => state.jobs.live().source(id).await,
     }
 }
 
-/// A live call: waits, and keeps the answer's receipt until the answer is written.
-pub(super) async fn poll<Id: LiveEntity + FromStr>(
+/// Waits, and keeps the answer's receipt until the answer is written.
+async fn poll<Id: LiveEntity + FromStr + Into<LiveId>>(
+    state: &AppState,
     id: &str,
     reader: ReaderKey,
+    after: Option<Position>,
     connection: Connection,
-    wait: impl AsyncFnOnce(Id, ReaderKey) -> Result<Delivery, PollError>,
 ) -> Response {
     // A text that cannot be an id names nothing.
-    let Ok(id) = id.parse() else { return error::said_no(Id::NOT_FOUND, None) };
-    match wait(id, reader).await {
+    let Ok(id) = id.parse::<Id>() else { return error::said_no(Id::NOT_FOUND, None) };
+    let polled = match find(state, id.into()).await {
+        Some(source) => source.after(after).poll(reader).await,
+        None => Err(PollError::NotFound),
+    };
+    match polled {
         Ok(delivery) => {
+            let position = delivery.position();
             let (said, receipt) = delivery.into_parts();
             let mut answer = Answer::default();
             match said {
@@ -55,7 +101,13 @@ pub(super) async fn poll<Id: LiveEntity + FromStr>(
                     answer.write("}");
                 }
             }
-            deliver(answer, [receipt], connection)
+            let mut response = deliver(answer, [receipt], connection);
+            if let Some(position) = position
+                && let Ok(value) = HeaderValue::try_from(position.to_string())
+            {
+                response.headers_mut().insert(POSITION, value);
+            }
+            response
         }
         Err(error) => error::said_no(error.name::<Id>(), None),
     }

@@ -6,17 +6,19 @@ use std::collections::HashSet;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use store::live::{self as live_log, LiveSource, PollError};
+use store::journal::Position;
+use store::live::{self as live_log, PollError};
 use wire::{ErrorName, JobId, LiveId, LiveToken, SessionId, TaskId};
 
-use super::live::{Answer, Connection, deliver};
+use super::live::{self, Answer, Connection, deliver};
 use super::text::Text;
 use super::{AppState, error};
 
 /// More than a page can show, and few enough to keep a call cheap.
 const MAX_IDS: usize = 512;
 
-/// `copilot/live/{token}`: polls all entities whose ids are in the body, one per line.
+/// `copilot/live/{token}`: polls all entities whose ids are in the body, one per line, each followed
+/// by the position after which a new reader begins, if it does not begin at the start.
 pub(super) async fn poll_many(
     State(state): State<AppState>,
     Path(token): Path<String>,
@@ -32,8 +34,9 @@ pub(super) async fn poll_many(
         Err(problem) => return error::unreadable(StatusCode::BAD_REQUEST, &problem),
     };
     let mut sources = Vec::with_capacity(ids.len());
-    for id in &ids {
-        sources.push(find(&state, *id).await);
+    for (id, after) in &ids {
+        let source = live::find(&state, *id).await;
+        sources.push(source.map(|source| source.after(after.clone())));
     }
     let Ok(answers) = live_log::poll_many(&state.live, &token, &sources).await else {
         return error::said_no(ErrorName::HttpRequestTimeout, None);
@@ -43,16 +46,16 @@ pub(super) async fn poll_many(
     answer.write("{\"live\":[");
     let mut receipts = Vec::new();
     let found = ids.iter().zip(answers).filter_map(|(id, found)| Some((id, found?)));
-    for (index, (id, found)) in found.enumerate() {
+    for (index, ((id, _), found)) in found.enumerate() {
         let comma = if index > 0 { "," } else { "" };
         answer.write(&format!("{comma}{{\"id\":\"{id}\","));
         match found {
             Ok(delivery) => {
-                let times = (!delivery.is_closed()).then(|| delivery.times());
+                let beside = delivery.position().map(|position| (delivery.times(), position));
                 let (said, receipt) = delivery.into_parts();
                 answer.write_fields(said, id.closed());
-                if let Some(times) = times {
-                    write_times(&mut answer, &times);
+                if let Some((times, position)) = beside {
+                    write_beside(&mut answer, &times, &position);
                 }
                 receipts.push(receipt);
             }
@@ -64,14 +67,15 @@ pub(super) async fn poll_many(
     deliver(answer, receipts, connection)
 }
 
-/// Adds the times in a field of their own, one per response: clients compare whole responses.
-fn write_times(answer: &mut Answer, times: &[u64]) {
+/// Adds the times, one per response, and the position in fields of their own: clients compare whole
+/// responses.
+fn write_beside(answer: &mut Answer, times: &[u64], position: &Position) {
     let times: Vec<String> = times.iter().map(u64::to_string).collect();
-    answer.write(&format!(",\"at\":[{}]", times.join(",")));
+    answer.write(&format!(",\"at\":[{}],\"position\":\"{position}\"", times.join(",")));
 }
 
 /// Removes duplicates: a reader with two calls at a time would block itself.
-fn read_ids(body: &str) -> Result<Vec<LiveId>, String> {
+fn read_ids(body: &str) -> Result<Vec<(LiveId, Option<Position>)>, String> {
     let mut ids = Vec::new();
     let mut seen = HashSet::new();
     for (index, line) in body.lines().enumerate() {
@@ -79,23 +83,20 @@ fn read_ids(body: &str) -> Result<Vec<LiveId>, String> {
         if number > MAX_IDS {
             return Err(format!("line {number}: more than {MAX_IDS} ids"));
         }
-        let id = line.parse().map_err(|error| format!("line {number}: {error}"))?;
+        let problem = |error: &dyn std::fmt::Display| format!("line {number}: {error}");
+        let (id, after) = match line.split_once(' ') {
+            Some((id, after)) => (id, Some(after.parse().map_err(|error| problem(&error))?)),
+            None => (line, None),
+        };
+        let id = id.parse().map_err(|error| problem(&error))?;
         if seen.insert(id) {
-            ids.push(id);
+            ids.push((id, after));
         }
     }
     if ids.is_empty() {
         return Err("no ids: one a line is expected".to_owned());
     }
     Ok(ids)
-}
-
-async fn find(state: &AppState, id: LiveId) -> Option<LiveSource> {
-    match id {
-        LiveId::Session(id) => state.sessions.load_log(id).await.map(|log| log.source()),
-        LiveId::Task(id) => state.tasks.live().source(id),
-        LiveId::Job(id) => state.jobs.live().source(id),
-    }
 }
 
 fn name(error: PollError, id: LiveId) -> ErrorName {
@@ -134,6 +135,9 @@ mod tests {
             (format!("{id}\n{UUID}\n"), "line 2:"),
             (format!("{id}\n\n{id}"), "line 2:"),
             (format!("{id}\n {id}"), "line 2:"),
+            (format!("{id} x"), "line 1: not a position"),
+            (format!("{id} 1 2"), "line 1: not a position"),
+            (format!("{id} "), "line 1: not a position"),
             (format!("{id}\n").repeat(513), "line 513:"),
             (String::new(), "no ids"),
         ] {

@@ -6,13 +6,11 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use engine::session::{Session, SessionError, SessionSummary};
-use store::live::ReaderKey;
 use wire::{
     Done, ErrorName, Models, PermissionDecision, PermissionMode, SessionId, SessionInfo,
     SessionStarted, Sessions, StopReply,
 };
 
-use super::live::{self, Connection};
 use super::text::{Prompt, Text};
 use super::{AppState, error};
 
@@ -169,25 +167,6 @@ pub(super) async fn delete_session(
         Err(error) => Err(error),
     };
     done(deleted)
-}
-
-/// `copilot/session/{id}/live`: one response per call.
-pub(super) async fn poll_session(
-    State(state): State<AppState>,
-    Path(id): Path<String>,
-    connection: Connection,
-) -> Response {
-    live::poll(&id, ReaderKey::Implicit, connection, |id, reader| state.sessions.poll(id, reader))
-        .await
-}
-
-/// `copilot/session/{id}/live/{token}`: everything new for this reader.
-pub(super) async fn poll_session_as(
-    State(state): State<AppState>,
-    Path((id, token)): Path<(String, String)>,
-    connection: Connection,
-) -> Response {
-    live::poll_as(&id, &token, connection, |id, reader| state.sessions.poll(id, reader)).await
 }
 
 /// A text that cannot be an id names no session.

@@ -4,12 +4,10 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use engine::task::TaskError;
-use store::live::ReaderKey;
 use wire::{StopReply, TaskStarted, Tasks};
 
 use super::entry_api::Installed;
 use super::error::unavailable;
-use super::live::{self, Connection};
 use super::text::Prompt;
 use super::{AppState, error};
 
@@ -52,23 +50,4 @@ pub(super) async fn stop_task(State(state): State<AppState>, Path(id): Path<Stri
         Ok(()) => Json(StopReply::default()).into_response(),
         Err(error) => error::said_no(error.name(), None),
     }
-}
-
-/// `copilot/task/{id}/live`: one response per call.
-pub(super) async fn poll_task(
-    State(state): State<AppState>,
-    Path(id): Path<String>,
-    connection: Connection,
-) -> Response {
-    live::poll(&id, ReaderKey::Implicit, connection, |id, reader| state.tasks.poll(id, reader))
-        .await
-}
-
-/// `copilot/task/{id}/live/{token}`: everything new for this reader.
-pub(super) async fn poll_task_as(
-    State(state): State<AppState>,
-    Path((id, token)): Path<(String, String)>,
-    connection: Connection,
-) -> Response {
-    live::poll_as(&id, &token, connection, |id, reader| state.tasks.poll(id, reader)).await
 }

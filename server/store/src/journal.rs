@@ -20,6 +20,7 @@
 
 mod entity;
 mod memory;
+mod position;
 mod search;
 mod sqlite;
 
@@ -34,6 +35,7 @@ use wire::{EntityKind, EntityState, LiveToken, Usage};
 
 pub use entity::{Entity, ParseEntityError};
 pub use memory::MemoryJournal;
+pub use position::{ParsePositionError, Position};
 pub use sqlite::{FILE_NAME, Info, OpenError, Problem, SqliteJournal};
 
 /// A stored response, or a note: both have the same form.
@@ -102,10 +104,8 @@ pub struct Cursor {
     pub entity: Entity,
     /// Token that the reader identifies itself by.
     pub reader: LiveToken,
-    /// Number of the last fact that it has read.
-    pub seq: u64,
-    /// The blocks that it has read in part: number of the fact that opened each, and bytes read.
-    pub inside: Vec<(u64, u64)>,
+    /// How far it has come.
+    pub position: Position,
     /// Whether it knows that the stream has ended.
     pub is_finished: bool,
 }
@@ -119,6 +119,8 @@ pub struct Batch {
     pub chunks: Vec<Chunk>,
     /// Positions of readers; each replaces the reader's previous one.
     pub cursors: Vec<Cursor>,
+    /// Readers whose positions are not needed any more.
+    pub forgotten: Vec<(Entity, LiveToken)>,
 }
 
 impl From<Append> for Batch {

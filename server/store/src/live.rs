@@ -63,7 +63,7 @@ pub use delivery::{Delivery, Receipt, Responses, Said};
 pub use entry::{BlockRef, LiveEntry, Part};
 pub use log::{LiveLog, Note};
 pub use pace::{Pace, PaceSettings};
-pub use registry::LiveRegistry;
+pub use registry::{LiveRegistry, Loaded};
 
 /// Who reads: a token, or the one reader that needs none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -192,6 +192,11 @@ impl LiveShared {
     /// Unix epoch.
     pub fn next_time(&self) -> u64 {
         self.clock.next()
+    }
+
+    /// How long ago a time of that clock was.
+    fn time_since(&self, at: u64) -> Duration {
+        Duration::from_micros(self.clock.next().saturating_sub(at))
     }
 
     /// The server stops: calls that wait are answered as if their time was over, and none waits

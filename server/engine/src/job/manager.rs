@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
 use store::fold::{JobFold, JobNote, refold};
-use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
+use store::live::{LiveRegistry, LiveShared};
 use tokio::time::Instant;
 use wire::entry::Entry;
 use wire::{JobId, JobInfo, JobResponse, JobStatusReply, PermissionMode, RunningJobs};
@@ -124,12 +124,13 @@ impl JobManager {
         let log = self.live.prepare(id);
         let record = Arc::new(Record::new(id, log.clone(), handle.clone()));
         self.jobs.lock().add(record.clone(), &self.settings)?;
+        // Known before it is in any list, or a reader could load it a second time.
+        self.live.add(id, log.clone());
         log.begin(&JobNote::Started {
             name: job_name.to_owned(),
             folder: working_directory.to_owned(),
             input: user_input.clone(),
         });
-        self.live.add(id, log.clone());
         let report = Report { record, log };
         let manager = Arc::downgrade(self);
         let end = handle.ending(EndOfJob::new(report, move || finish(&manager, id)));
@@ -218,11 +219,6 @@ impl JobManager {
         self.jobs.lock().remove(id);
         self.live.remove(id);
         Ok(journal.delete(id.into()).await?)
-    }
-
-    /// Waits for something new for a reader of a job. Cancel safe.
-    pub async fn poll(&self, id: JobId, reader: ReaderKey) -> Result<Delivery, PollError> {
-        self.live.poll(id, reader).await
     }
 
     /// The logs of running jobs and of those that ended recently.

@@ -14,7 +14,7 @@ use extensions::{
 };
 use platform::lifecycle::Lifecycle;
 use store::fold::{Addition, SessionFold, SessionNote, extend};
-use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
+use store::live::{LiveRegistry, LiveShared, LiveSource};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use wire::{PermissionMode, SessionId, SessionResponse, TaskId};
@@ -210,6 +210,8 @@ impl SessionManager {
         let stop = self.lifecycle.token();
         let queue = Queue::new(log.clone(), self.settings.max_queries, stop.clone());
         let queue = Arc::new(queue);
+        // Known before it is in any list, or a reader could load it a second time.
+        self.live.add(id, log.clone());
         origin.begin(&log, &queue);
         agent.announce(&stream);
         let parts = SessionParts {
@@ -237,7 +239,6 @@ impl SessionManager {
             lifecycle: self.lifecycle.clone(),
             others: Arc::downgrade(&self.open),
         });
-        self.live.add(id, log);
         let open = Arc::downgrade(&self.open);
         let end = EndOfSession {
             stream,
@@ -399,10 +400,9 @@ impl SessionManager {
         self.catalog.close().await;
     }
 
-    /// Waits for something new for a reader of a session. Cancel safe.
-    pub async fn poll(&self, id: SessionId, reader: ReaderKey) -> Result<Delivery, PollError> {
-        let log = self.load_log(id).await.ok_or(PollError::NotFound)?;
-        log.poll(reader).await
+    /// What can be read of a session; `None` if it ended some time ago, or never was.
+    pub async fn source(&self, id: SessionId) -> Option<LiveSource> {
+        self.load_log(id).await.map(|log| log.source())
     }
 
     /// True if any session is open.

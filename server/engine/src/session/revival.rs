@@ -8,9 +8,9 @@ use std::sync::Arc;
 use agents::permission::SessionPermissions;
 use agents::{Fact, PastConversation, SessionHandle};
 use serde::Deserialize;
-use store::fold::{SessionFold, SessionNote, load};
+use store::fold::{SessionFold, SessionNote};
 use store::journal::Entity;
-use store::live::LiveLog;
+use store::live::{LiveLog, Loaded};
 use wire::{
     EntityKind, PermissionDecision, PermissionId, PermissionMode, SessionId, SessionResponse,
 };
@@ -119,23 +119,11 @@ impl SessionManager {
     /// The log of an open session, loaded from the store if necessary, or of one that ended
     /// recently.
     pub async fn load_log(&self, id: SessionId) -> Option<Arc<LiveLog<SessionResponse>>> {
-        if let Some(log) = self.live().get(id) {
-            return Some(log);
+        let Loaded { log, is_new } = self.live().load(id).await?;
+        if is_new && !log.is_closed() {
+            self.dormant.add(id);
         }
-        let journal = &**self.live().shared().journal();
-        // Most ids that are asked for in vain name a closed session, whose record tells.
-        let (record, ..) = journal.record(id.into()).await.ok()??;
-        if record.ended_at.is_some() || record.parent.is_some() {
-            return None;
-        }
-        let stored = load::<SessionResponse, SessionFold>(journal, id.into()).await.ok()??;
-        match self.live().restore(id, stored) {
-            Ok(log) => {
-                self.dormant.add(id);
-                Some(log)
-            }
-            Err(known) => Some(known),
-        }
+        Some(log)
     }
 
     /// Closes a stored session without resuming its agent.

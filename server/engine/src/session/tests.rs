@@ -112,7 +112,7 @@ impl Harness {
     /// The next responses; `None` if the session is closed.
     async fn read(&self, id: SessionId, token: &LiveToken) -> Option<Vec<SessionResponse>> {
         let reader = ReaderKey::Token(token.clone());
-        match self.sessions.poll(id, reader).await {
+        match self.sessions.source(id).await.expect("a session").poll(reader).await {
             Ok(delivery) if delivery.is_closed() => {
                 delivery.commit();
                 None

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
 use store::fold::TaskNote;
-use store::live::{Delivery, LiveRegistry, LiveShared, PollError, ReaderKey};
+use store::live::{LiveRegistry, LiveShared};
 use tokio::sync::oneshot;
 use wire::entry::{DRIVING, Entry, Model};
 use wire::{JobId, SessionId, TaskId, TaskResponse, Usage};
@@ -197,11 +197,6 @@ impl TaskManager {
     pub async fn stop_all(&self) {
         let handles = self.runs.lock().values().map(|run| run.handle.clone()).collect();
         stop_all(handles).await;
-    }
-
-    /// Waits for something new for a reader of a task. Cancel safe.
-    pub async fn poll(&self, id: TaskId, reader: ReaderKey) -> Result<Delivery, PollError> {
-        self.live.poll(id, reader).await
     }
 
     /// The logs of running tasks and of those that ended recently.

@@ -10,7 +10,7 @@ use agents::Catalog;
 use agents::simulated::{Simulated, SimulatedSettings};
 use platform::lifecycle::Lifecycle;
 use serde_json::{Value, json};
-use store::live::{Delivery, LiveSettings, LiveShared, PollError, ReaderKey};
+use store::live::{LiveSettings, LiveShared, LiveSource, PollError};
 use wire::entry::Entry;
 use wire::{
     Decision, FailedTurn, LiveToken, PermissionMode, SessionId, SessionResponse, TaskId,
@@ -120,11 +120,11 @@ impl Harness {
     }
 
     async fn read_task(&self, id: TaskId) -> Vec<TaskResponse> {
-        read_to_the_end(|reader| self.tasks.poll(id, reader)).await
+        read_to_the_end(self.tasks.live().source(id).await).await
     }
 
     async fn read_session(&self, id: SessionId) -> Vec<SessionResponse> {
-        read_to_the_end(|reader| self.sessions.poll(id, reader)).await
+        read_to_the_end(self.sessions.source(id).await).await
     }
 
     async fn end(self) {
@@ -136,13 +136,12 @@ impl Harness {
 }
 
 /// Reads with a new token until the log is closed.
-async fn read_to_the_end<R: serde::de::DeserializeOwned>(
-    poll: impl AsyncFn(ReaderKey) -> Result<Delivery, PollError>,
-) -> Vec<R> {
+async fn read_to_the_end<R: serde::de::DeserializeOwned>(source: Option<LiveSource>) -> Vec<R> {
+    let source = source.expect("something to read");
     let token = LiveToken::generate();
     let mut seen = Vec::new();
     loop {
-        let delivery = match poll(token.clone().into()).await {
+        let delivery = match source.clone().poll(token.clone().into()).await {
             Ok(delivery) => delivery,
             Err(PollError::Timeout) => continue,
             Err(error) => panic!("{error}"),

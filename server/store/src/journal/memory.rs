@@ -134,6 +134,11 @@ impl State {
                 stream.cursors.push(cursor);
             }
         }
+        for (entity, reader) in batch.forgotten {
+            if let Some(stream) = self.streams.get_mut(&entity) {
+                stream.cursors.retain(|cursor| cursor.reader != reader);
+            }
+        }
         Ok(())
     }
 

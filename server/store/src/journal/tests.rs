@@ -8,8 +8,8 @@ use std::time::Duration;
 use wire::{EntityKind, EntityState, JobId, SessionId, TaskId, Usage};
 
 use super::{
-    Append, Batch, Chunk, Cursor, Entity, Fact, HistoryQuery, Journal, MemoryJournal, Record,
-    SqliteJournal, StoreError,
+    Append, Batch, Chunk, Cursor, Entity, Fact, HistoryQuery, Journal, MemoryJournal, Position,
+    Record, SqliteJournal, StoreError,
 };
 
 /// A journal, and the folder it is in.
@@ -437,8 +437,7 @@ async fn open_blocks_and_cursors_are_kept(journal: Kept) {
     let cursor = |seq, is_finished| Cursor {
         entity,
         reader: "token".parse().expect("a token"),
-        seq,
-        inside: vec![(1, 4)],
+        position: Position { seq, inside: vec![(1, 4)] },
         is_finished,
     };
     let batch =
@@ -459,6 +458,17 @@ async fn open_blocks_and_cursors_are_kept(journal: Kept) {
     journal.submit(batch).durable().await.expect("kept");
     assert_eq!(journal.chunks(entity).await, Ok(chunks[2..].to_vec()));
     assert_eq!(journal.cursors(entity).await, Ok(vec![cursor(3, true)]));
+
+    let forget = |name: &str| Batch {
+        forgotten: vec![(entity, name.parse().expect("a token"))],
+        ..Batch::default()
+    };
+    journal.submit(forget("other")).durable().await.expect("nothing to forget");
+    assert_eq!(journal.cursors(entity).await, Ok(vec![cursor(3, true)]));
+    journal.submit(forget("token")).durable().await.expect("forgotten");
+    assert_eq!(journal.cursors(entity).await, Ok(Vec::new()));
+    let again = Batch { cursors: vec![cursor(3, true)], ..Batch::default() };
+    journal.submit(again).durable().await.expect("kept");
     journal.delete(entity).await.expect("deleted");
     assert_eq!(journal.chunks(entity).await, Ok(Vec::new()));
     assert_eq!(journal.cursors(entity).await, Ok(Vec::new()));

@@ -12,6 +12,7 @@ use wire::LiveToken;
 use super::delivery::{Delivery, Kind, Progress, Receipt, Responses, Settle};
 use super::history::{Piece, Room, Timed};
 use super::{LiveShared, PollError, ReaderKey};
+use crate::journal::Position;
 
 /// A log of any kind, as calls see it.
 pub(super) trait Source: Settle {
@@ -23,8 +24,13 @@ pub(super) trait Source: Settle {
     /// Notified when an answer is committed or lost, or a call is given up.
     fn settled(&self) -> &Notify;
 
-    /// Makes the reader's call pending. `None` if its previous answer is not settled yet.
-    fn try_begin(&self, reader: &ReaderKey) -> Result<Option<Begun>, PollError>;
+    /// Makes the reader's call pending. `None` if its previous answer is not settled yet. A new
+    /// reader begins after the position, or at the start.
+    fn try_begin(
+        &self,
+        reader: &ReaderKey,
+        after: Option<&Position>,
+    ) -> Result<Option<Begun>, PollError>;
 
     /// Whether there is anything new for the reader of a pending call.
     fn has_news(&self, reader: &ReaderKey) -> bool;
@@ -47,9 +53,30 @@ pub(super) struct Begun {
     pub(super) rationed_until: Option<Instant>,
 }
 
-/// The log of an entity of any kind. Clones are cheap and share the log.
+/// The log of an entity of any kind, and where new readers begin in it. Clones are cheap and share
+/// the log.
 #[derive(Clone)]
-pub struct LiveSource(pub(super) Arc<dyn Source>);
+pub struct LiveSource {
+    pub(super) log: Arc<dyn Source>,
+    after: Option<Position>,
+}
+
+impl LiveSource {
+    pub(super) fn new(log: Arc<dyn Source>) -> Self {
+        Self { log, after: None }
+    }
+
+    /// A reader that is not known yet begins after this position.
+    #[must_use]
+    pub fn after(self, position: Option<Position>) -> Self {
+        Self { after: position, ..self }
+    }
+
+    /// Waits for something new for a reader. Cancel safe.
+    pub async fn poll(self, reader: ReaderKey) -> Result<Delivery, PollError> {
+        poll(self, reader).await
+    }
+}
 
 impl fmt::Debug for LiveSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,12 +85,12 @@ impl fmt::Debug for LiveSource {
 }
 
 /// Waits for something new for a reader of one log.
-pub(super) async fn poll(source: LiveSource, reader: ReaderKey) -> Result<Delivery, PollError> {
-    let deadline = Instant::now() + source.0.shared().settings.timeout;
+async fn poll(source: LiveSource, reader: ReaderKey) -> Result<Delivery, PollError> {
+    let deadline = Instant::now() + source.log.shared().settings.timeout;
     let call = PendingCall::begin(&source, &reader).await?;
     // After a timeout too, whatever is there is delivered.
     let waiting = timeout_at(deadline, call.ready());
-    let _ = source.0.shared().ending.run_until_cancelled(waiting).await;
+    let _ = source.log.shared().ending.run_until_cancelled(waiting).await;
     let mut room = match reader {
         ReaderKey::Token(_) => Room::for_all(),
         ReaderKey::Implicit => Room::for_one(),
@@ -163,7 +190,7 @@ struct PendingCall {
 impl PendingCall {
     /// `None` if the reader's previous answer is not settled yet.
     fn try_begin(source: &LiveSource, reader: &ReaderKey) -> Result<Option<Self>, PollError> {
-        let begun = source.0.try_begin(reader)?;
+        let begun = source.log.try_begin(reader, source.after.as_ref())?;
         Ok(begun.map(|Begun { pending, rationed_until }| Self {
             source: source.clone(),
             reader: reader.clone(),
@@ -173,9 +200,9 @@ impl PendingCall {
     }
 
     async fn begin(source: &LiveSource, reader: &ReaderKey) -> Result<Self, PollError> {
-        let grace = Instant::now() + source.0.shared().settings.settle_grace;
+        let grace = Instant::now() + source.log.shared().settings.settle_grace;
         loop {
-            let mut settled = pin!(source.0.settled().notified());
+            let mut settled = pin!(source.log.settled().notified());
             settled.as_mut().enable();
             if let Some(call) = Self::try_begin(source, reader)? {
                 return Ok(call);
@@ -186,7 +213,7 @@ impl PendingCall {
     }
 
     fn has_news(&self) -> bool {
-        self.source.0.has_news(&self.reader)
+        self.source.log.has_news(&self.reader)
     }
 
     /// Waits until there is something to deliver.
@@ -196,7 +223,7 @@ impl PendingCall {
         }
         loop {
             // Subscribe before checking, or a push in between is missed.
-            let mut changed = pin!(self.source.0.changed().notified());
+            let mut changed = pin!(self.source.log.changed().notified());
             changed.as_mut().enable();
             if self.has_news() {
                 return;
@@ -207,9 +234,9 @@ impl PendingCall {
 
     /// What is new, if anything, up to the available room.
     fn deliver(mut self, room: &mut Room) -> Option<Delivery> {
-        let (pieces, progress) = self.source.0.take(&self.reader, room)?;
+        let (pieces, progress) = self.source.log.take(&self.reader, room)?;
         let pending = self.pending.take()?;
-        let log: Arc<dyn Settle> = self.source.0.clone();
+        let log: Arc<dyn Settle> = self.source.log.clone();
         // From here on the receipt ends the pending call.
         let receipt = Receipt::new(log, self.reader.clone(), progress, pending);
         let kind = match self.reader {
@@ -225,7 +252,7 @@ impl PendingCall {
 impl Drop for PendingCall {
     fn drop(&mut self) {
         if self.pending.is_some() {
-            self.source.0.release(&self.reader);
+            self.source.log.release(&self.reader);
         }
     }
 }

@@ -7,7 +7,8 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::ReaderKey;
 use super::call::LiveSource;
-use super::history::{Piece, Position, Timed};
+use super::history::{Piece, Place, Timed};
+use crate::journal::Position;
 
 /// The log that a receipt reports to, whatever its kind of entries.
 pub(super) trait Settle: Send + Sync {
@@ -18,7 +19,7 @@ pub(super) trait Settle: Send + Sync {
 /// How a reader advances when its answer has arrived.
 #[derive(Debug)]
 pub(super) enum Progress {
-    Read(Position),
+    Read(Place),
     Closed,
 }
 
@@ -68,7 +69,7 @@ impl Iterator for Responses {
     type Item = Arc<str>;
 
     fn next(&mut self) -> Option<Arc<str>> {
-        self.pieces.next().map(|piece| self.source.0.render(&piece.what))
+        self.pieces.next().map(|piece| self.source.log.render(&piece.what))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -105,13 +106,21 @@ impl Delivery {
 
     /// The responses, each serialised as JSON.
     pub fn entries(&self) -> Vec<Arc<str>> {
-        let render = |piece: &Timed<Piece>| self.responses.source.0.render(&piece.what);
+        let render = |piece: &Timed<Piece>| self.responses.source.log.render(&piece.what);
         self.responses.pieces.as_slice().iter().map(render).collect()
     }
 
     /// The times of the responses, as in [`Responses::times`].
     pub fn times(&self) -> Vec<u64> {
         self.responses.times().collect()
+    }
+
+    /// How far the reader will have come with this answer; `None` if it tells of the end.
+    pub fn position(&self) -> Option<Position> {
+        match &self.receipt.progress {
+            Some(Progress::Read(place)) => Some(place.position()),
+            Some(Progress::Closed) | None => None,
+        }
     }
 
     /// Separates the content from the receipt, for an HTTP response that outlives its handler.

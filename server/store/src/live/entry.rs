@@ -1,6 +1,7 @@
 //! What a log has to know about its entries.
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use wire::{JobResponse, SessionResponse, TaskResponse};
 
 use crate::fold::{Fold, JobFold, SessionFold, TaskFold};
@@ -25,13 +26,13 @@ pub enum Part<'a> {
     Delta(BlockRef<'a>, &'a str),
     /// Closes the block with an entry that repeats the whole text, so readers that have read no
     /// delta don't need any.
-    Complete(BlockRef<'a>),
+    Complete(BlockRef<'a>, &'a str),
     /// Closes the block with an entry that doesn't repeat the text, so the deltas stay, merged.
     End(BlockRef<'a>),
 }
 
 /// An entry of a log.
-pub trait LiveEntry: Serialize + Send + Sized + 'static {
+pub trait LiveEntry: Serialize + DeserializeOwned + Send + 'static {
     /// The fold of a stream of these entries.
     type Fold: Fold<Self>;
 
@@ -90,12 +91,14 @@ impl LiveEntry for SessionResponse {
             Self::Reasoning { reasoning_id, delta } => {
                 Part::Delta(block(REASONING, reasoning_id), delta)
             }
-            Self::EndReasoning { reasoning_id, .. } => {
-                Part::Complete(block(REASONING, reasoning_id))
+            Self::EndReasoning { reasoning_id, complete_content } => {
+                Part::Complete(block(REASONING, reasoning_id), complete_content)
             }
             Self::StartMessage { message_id } => Part::Start(block(MESSAGE, message_id)),
             Self::Message { message_id, delta } => Part::Delta(block(MESSAGE, message_id), delta),
-            Self::EndMessage { message_id, .. } => Part::Complete(block(MESSAGE, message_id)),
+            Self::EndMessage { message_id, complete_content } => {
+                Part::Complete(block(MESSAGE, message_id), complete_content)
+            }
             Self::StartToolExecution { tool_call_id, .. } => Part::Start(block(TOOL, tool_call_id)),
             Self::ToolExecution { tool_call_id, delta } => {
                 Part::Delta(block(TOOL, tool_call_id), delta)

@@ -7,6 +7,7 @@ use std::sync::{Arc, Weak};
 use parking_lot::Mutex;
 
 use super::entry::{BlockRef, LiveEntry, Part};
+use crate::journal::Position;
 
 /// The entries of a log from the first one, compacted.
 ///
@@ -49,7 +50,33 @@ enum Item {
     End(Arc<str>, BlockNumber),
     /// The text of a block, stored as one fact. Readers have it from the runs.
     Stored,
+    /// The same in a log that was restored, which has no runs.
+    Text(Arc<str>, BlockNumber),
     Run(Run),
+}
+
+impl Item {
+    fn is_fact(&self) -> bool {
+        !matches!(self, Self::Run(_))
+    }
+
+    fn json(&self) -> Option<&Arc<str>> {
+        match self {
+            Self::Entry(json) | Self::End(json, _) | Self::Text(json, _) => Some(json),
+            Self::Stored | Self::Run(_) => None,
+        }
+    }
+
+    fn read<E: LiveEntry>(&self) -> Option<E> {
+        serde_json::from_str(self.json()?).ok()
+    }
+
+    /// Makes an entry a part of a block.
+    fn belong(&mut self, part: impl FnOnce(Arc<str>, BlockNumber) -> Self, block: BlockNumber) {
+        if let Some(json) = self.json().cloned() {
+            *self = part(json, block);
+        }
+    }
 }
 
 /// A part of a block's text, by offsets.
@@ -99,14 +126,67 @@ impl Block {
     }
 }
 
-/// How far a reader has come.
+/// How far a reader has come in a [`History`].
 #[derive(Clone, Debug, Default)]
-pub(super) struct Position {
+pub(super) struct Place {
+    /// The item to read next, or to read on.
     item: usize,
-    /// How much of the run at `item` was read, as an offset in the block's text; else 0.
-    offset: usize,
+    /// How many facts are before it.
+    seq: u64,
     /// The blocks of which some text was read, but not yet the end.
-    inside: Vec<Arc<Block>>,
+    inside: Vec<Inside>,
+}
+
+/// A block that a reader is in the middle of.
+#[derive(Clone, Debug)]
+struct Inside {
+    block: Arc<Block>,
+    /// How much of its text was read, in bytes.
+    read: usize,
+}
+
+impl Place {
+    /// The place by numbers that stay valid.
+    pub(super) fn position(&self) -> Position {
+        let inside = self.inside.iter().map(|inside| (inside.block.start, inside.read as u64));
+        Position { seq: self.seq, inside: inside.collect() }
+    }
+
+    fn inside(&mut self, number: BlockNumber) -> Option<&mut Inside> {
+        self.inside.iter_mut().find(|inside| inside.block.number == number)
+    }
+
+    fn bytes_read(&self, block: *const Block) -> usize {
+        let inside =
+            self.inside.iter().find(|inside| std::ptr::eq(Arc::as_ptr(&inside.block), block));
+        inside.map_or(0, |inside| inside.read)
+    }
+
+    /// What is left of the text of a block that this reader is in the middle of.
+    fn rest(&mut self, number: BlockNumber) -> Option<Piece> {
+        self.inside(number).and_then(|inside| inside.read_to(usize::MAX))
+    }
+
+    fn step(&mut self, is_fact: bool) {
+        self.item += 1;
+        self.seq += u64::from(is_fact);
+    }
+}
+
+impl Inside {
+    /// The next part of the text up to an offset, which then counts as read.
+    fn read_to(&mut self, end: usize) -> Option<Piece> {
+        let from = self.read;
+        let content = self.block.text.lock();
+        let end = end.min(content.text.len()).min(from + LONGEST_DELTA);
+        let to = content.text.floor_char_boundary(end);
+        drop(content);
+        if from >= to {
+            return None;
+        }
+        self.read = to;
+        Some(Piece::Delta(self.block.clone(), from..to))
+    }
 }
 
 /// Something to hand to a reader. Holds no text of its own: what a reader does not take from us costs
@@ -195,7 +275,7 @@ impl History {
             Part::Delta(name, text) if let Some(index) = self.find_open(name) => {
                 self.append(index, at, text);
             }
-            Part::Complete(name) if let Some(index) = self.find_open(name) => {
+            Part::Complete(name, _) if let Some(index) = self.find_open(name) => {
                 let block = self.open.remove(index);
                 block.text.lock().repeated = true;
                 staged.closed_block = Some(block.start);
@@ -256,6 +336,70 @@ impl History {
         unsaved
     }
 
+    /// The place that a position names: of another reader, or from another life of the server.
+    pub(super) fn find<E: LiveEntry>(&mut self, position: &Position) -> Place {
+        let mut place = Place::default();
+        while let Some(item) = self.items.get(place.item)
+            && place.seq < position.seq
+        {
+            place.step(item.what.is_fact());
+        }
+        for (start, read) in &position.inside {
+            if let Some(block) = self.find_block::<E>(*start) {
+                let text = &block.text.lock().text;
+                // Less than what was read is left if the server crashed.
+                let read = usize::try_from(*read).unwrap_or(usize::MAX).min(text.len());
+                let read = text.floor_char_boundary(read);
+                place.inside.push(Inside { block: block.clone(), read });
+            }
+        }
+        place
+    }
+
+    /// The block that a fact opened, with its text. If that is not in memory any more, it is taken
+    /// from the fact that repeats it.
+    fn find_block<E: LiveEntry>(&mut self, start: u64) -> Option<Arc<Block>> {
+        if let Some(block) = self.open.iter().chain(&self.kept).find(|block| block.start == start) {
+            return Some(block.clone());
+        }
+        let mut facts = self.items.iter().enumerate().filter(|(_, item)| item.what.is_fact());
+        let (_, opened) = facts.nth(usize::try_from(start).ok()?.checked_sub(1)?)?;
+        let opened: E = opened.what.read()?;
+        let Part::Start(name) = opened.part() else { return None };
+        let (mut text, mut text_at, mut end_at) = (String::new(), None, None);
+        for (index, item) in facts {
+            let Some(entry) = item.what.read::<E>() else { continue };
+            match entry.part() {
+                Part::Delta(other, delta) if other == name => {
+                    delta.clone_into(&mut text);
+                    text_at = Some(index);
+                }
+                Part::Complete(other, whole) if other == name => {
+                    whole.clone_into(&mut text);
+                    end_at = Some(index);
+                }
+                Part::End(other) if other == name => end_at = Some(index),
+                _ => {}
+            }
+            if end_at.is_some() {
+                break;
+            }
+        }
+        let end = &mut self.items[end_at?].what;
+        let number = if let Item::End(_, number) = end {
+            *number
+        } else {
+            self.blocks += 1;
+            self.blocks
+        };
+        end.belong(Item::End, number);
+        if let Some(index) = text_at {
+            self.items[index].what.belong(Item::Text, number);
+        }
+        let text = Mutex::new(BlockText { saved: text.len(), text, repeated: true });
+        Some(Arc::new(Block { number, start, kind: name.kind, id: name.id.into(), text }))
+    }
+
     /// How many items readers may see.
     fn visible(&self) -> usize {
         self.waiting.front().copied().unwrap_or(self.items.len())
@@ -286,57 +430,62 @@ impl History {
     }
 
     /// What comes after a position, as long as there is room, and the position after that.
-    pub(super) fn read(&self, from: &Position, room: &mut Room) -> (Vec<Timed<Piece>>, Position) {
+    pub(super) fn read(&self, from: &Place, room: &mut Room) -> (Vec<Timed<Piece>>, Place) {
         let mut pieces = Vec::new();
         let mut next = from.clone();
         let visible = &self.items[..self.visible()];
         while let Some(Timed { at, what }) = visible.get(next.item)
             && room.is_left()
         {
-            let timed = |piece| Timed { at: *at, what: piece };
-            match what {
-                Item::Entry(json) => pieces.push(timed(Piece::Entry(json.clone()))),
+            let piece = match what {
+                Item::Entry(json) => {
+                    next.step(true);
+                    Some(Piece::Entry(json.clone()))
+                }
                 Item::Stored => {
-                    next.item += 1;
-                    continue;
+                    next.step(true);
+                    None
                 }
-                Item::End(json, number) => {
-                    pieces.push(timed(Piece::Entry(json.clone())));
-                    next.inside.retain(|block| block.number != *number);
+                Item::Text(json, number) => {
+                    let is_inside = next.inside(*number).is_some();
+                    let rest = next.rest(*number);
+                    if rest.is_none() {
+                        next.step(true);
+                    }
+                    rest.or_else(|| (!is_inside).then(|| Piece::Entry(json.clone())))
                 }
+                Item::End(json, number) => Some(next.rest(*number).unwrap_or_else(|| {
+                    next.step(true);
+                    next.inside.retain(|inside| inside.block.number != *number);
+                    Piece::Entry(json.clone())
+                })),
                 Item::Run(run) => {
-                    let is_last = next.item + 1 == self.items.len();
-                    if let Some(piece @ Piece::Delta(..)) = run.read(&mut next) {
-                        room.fill(&piece);
-                        pieces.push(timed(piece));
-                        if next.offset < run.to {
-                            continue;
+                    let piece = run.read(&mut next);
+                    if piece.is_none() {
+                        if next.item + 1 == self.items.len() {
+                            // It may still grow: stay here, at its present end.
+                            break;
                         }
+                        next.step(false);
                     }
-                    if is_last {
-                        // It may still grow: stay here, at its present end.
-                        next.offset = run.to;
-                        break;
-                    }
-                    next.item += 1;
-                    next.offset = 0;
-                    continue;
+                    piece
                 }
+            };
+            if let Some(piece) = piece {
+                room.fill(&piece);
+                pieces.push(Timed { at: *at, what: piece });
             }
-            if let Some(piece) = pieces.last() {
-                room.fill(&piece.what);
-            }
-            next.item += 1;
-            next.offset = 0;
         }
         (pieces, next)
     }
 
     /// True if [`read`](Self::read) would find anything. Costs the same however much that is.
-    pub(super) fn has_more(&self, from: &Position) -> bool {
+    pub(super) fn has_more(&self, from: &Place) -> bool {
         match self.items[..self.visible()].get(from.item..) {
             None | Some([] | [Timed { what: Item::Stored, .. }]) => false,
-            Some([Timed { what: Item::Run(run), .. }]) => run.to > run.from.max(from.offset),
+            Some([Timed { what: Item::Run(run), .. }]) => {
+                run.to > run.from.max(from.bytes_read(run.block.as_ptr()))
+            }
             // Text that is worth nothing any more is followed by the end of its block.
             Some(_) => true,
         }
@@ -365,27 +514,15 @@ impl History {
 
 impl Run {
     /// The next part of it for a reader, who moves behind that part.
-    fn read(&self, reader: &mut Position) -> Option<Piece> {
+    fn read(&self, reader: &mut Place) -> Option<Piece> {
         // Gone: the block is complete and no reader was inside it.
         let block = self.block.upgrade()?;
-        let inside = reader.inside.iter().any(|other| other.number == block.number);
-        let content = block.text.lock();
-        if content.repeated && !inside {
-            return None;
+        if reader.inside(block.number).is_none() {
+            if block.text.lock().repeated {
+                return None;
+            }
+            reader.inside.push(Inside { block: block.clone(), read: self.from });
         }
-        let from = self.from.max(reader.offset);
-        let mut to = self.to.min(from + LONGEST_DELTA);
-        while !content.text.is_char_boundary(to) {
-            to -= 1;
-        }
-        drop(content);
-        if from >= to {
-            return None;
-        }
-        reader.offset = to;
-        if !inside {
-            reader.inside.push(block.clone());
-        }
-        Some(Piece::Delta(block, from..to))
+        reader.inside(block.number)?.read_to(self.to)
     }
 }

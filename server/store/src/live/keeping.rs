@@ -62,18 +62,20 @@ impl<E: LiveEntry> Keeping<E> {
         Self { fold, facts, notes, has_begun: true, ..Self::new(entity) }
     }
 
-    /// Pieces of open blocks, to be stored beside the facts. None if nothing is kept.
-    pub(super) fn chunks(&self, unsaved: Vec<(u64, usize, String)>) -> Vec<Chunk> {
-        if !self.has_begun || self.failure.is_some() {
-            return Vec::new();
-        }
+    /// The entity, unless nothing of it is kept: not yet, or no longer.
+    pub(super) fn kept_entity(&self) -> Option<Entity> {
+        (self.has_begun && self.failure.is_none()).then_some(self.entity)
+    }
+
+    /// Pieces of open blocks, to be stored beside the facts.
+    pub(super) fn chunks(&self, unsaved: Vec<(u64, usize, String)>) -> impl Iterator<Item = Chunk> {
         let chunk = |(block, from, text): (u64, usize, String)| Chunk {
             entity: self.entity,
             block,
             from: from as u64,
             text,
         };
-        unsaved.into_iter().map(chunk).collect()
+        unsaved.into_iter().map(chunk)
     }
 
     pub(super) fn fold(&self) -> &E::Fold {

@@ -11,15 +11,15 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::call::{self, Begun, LiveSource, Source};
+use super::call::{Begun, LiveSource, Source};
 use super::delivery::{Delivery, Progress, Settle};
 use super::entry::LiveEntry;
-use super::history::{History, Piece, Position, Room, Timed};
+use super::history::{History, Piece, Place, Room, Timed};
 use super::keeping::{Keeping, Submission};
 use super::pace::PaceMark;
 use super::{LiveShared, PollError, ReaderKey};
 use crate::fold::{Fold, Stored};
-use crate::journal::{Chunk, Entity, StoreError};
+use crate::journal::{Batch, Cursor, Entity, Position, StoreError};
 
 /// The responses of one entity, from the first one, and the positions of its readers.
 pub struct LiveLog<E: LiveEntry> {
@@ -45,13 +45,23 @@ struct State<E: LiveEntry> {
 pub type Note<E> = <<E as LiveEntry>::Fold as Fold<E>>::Note;
 
 struct Reader {
-    position: Position,
+    place: Place,
     call: Call,
     last_call: Instant,
     last_answer: Option<Instant>,
     mark: PaceMark,
     /// It was told that the entity is closed. Remembered, or it could begin anew.
     finished: bool,
+    /// Whether the journal knows how far it has come.
+    is_saved: bool,
+}
+
+/// What the journal has of a log, apart from its chunks.
+pub(super) struct Kept<F> {
+    pub(super) stored: Stored<F>,
+    pub(super) cursors: Vec<Cursor>,
+    /// How long ago it ended, if it did.
+    pub(super) ended: Option<Duration>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,13 +83,28 @@ impl<E: LiveEntry> LiveLog<E> {
         Self::with(shared, Some(Keeping::new(entity)))
     }
 
-    /// The log of an entity that is kept and goes on.
-    pub fn restore(shared: Arc<LiveShared>, entity: Entity, stored: Stored<E::Fold>) -> Arc<Self> {
+    /// The log of an entity that is kept, with the readers it had.
+    pub(super) fn restore(
+        shared: Arc<LiveShared>,
+        entity: Entity,
+        kept: Kept<E::Fold>,
+    ) -> Arc<Self> {
+        let Kept { stored, cursors, ended } = kept;
         let facts = stored.facts.len() as u64;
         let keeping = Keeping::restored(entity, stored.fold, facts, stored.notes);
         let log = Self::with(shared, Some(keeping));
         let facts = stored.facts.into_iter().map(|fact| Timed { at: fact.at, what: fact.json });
-        log.state.lock().history = History::restored(facts.collect());
+        let now = Instant::now();
+        let mut state = log.state.lock();
+        state.ended = ended.map(|ago| now.checked_sub(ago).unwrap_or(now));
+        state.history = History::restored(facts.collect());
+        for cursor in cursors {
+            let place = state.history.find::<E>(&cursor.position);
+            let reader =
+                Reader { finished: cursor.is_finished, is_saved: true, ..Reader::new(now, place) };
+            state.readers.insert(cursor.reader.into(), reader);
+        }
+        drop(state);
         log
     }
 
@@ -194,13 +219,25 @@ impl<E: LiveEntry> LiveLog<E> {
         }
     }
 
-    /// What was said in open blocks since the last time, to be stored.
-    pub(super) fn take_chunks(&self) -> Vec<Chunk> {
+    /// Adds to a batch what has happened since the last time and is no fact: text of open blocks,
+    /// and how far readers have come. Together, so that no reader is ahead of the text.
+    pub(super) fn take_unsaved(&self, batch: &mut Batch) {
         let mut state = self.state.lock();
-        let State { history, keeping: Some(keeping), .. } = &mut *state else {
-            return Vec::new();
-        };
-        keeping.chunks(history.take_unsaved())
+        let State { history, keeping: Some(keeping), readers, .. } = &mut *state else { return };
+        let Some(entity) = keeping.kept_entity() else { return };
+        batch.chunks.extend(keeping.chunks(history.take_unsaved()));
+        for (key, reader) in readers {
+            if let ReaderKey::Token(token) = key
+                && !std::mem::replace(&mut reader.is_saved, true)
+            {
+                batch.cursors.push(Cursor {
+                    entity,
+                    reader: token.clone(),
+                    position: reader.place.position(),
+                    is_finished: reader.finished,
+                });
+            }
+        }
     }
 
     /// What the log comes to so far; `None` if it is not kept.
@@ -235,24 +272,30 @@ impl<E: LiveEntry> LiveLog<E> {
     ///
     /// Cancel safe: a dropped call frees the reader's place and loses nothing.
     pub async fn poll(self: &Arc<Self>, reader: ReaderKey) -> Result<Delivery, PollError> {
-        call::poll(self.source(), reader).await
+        self.source().poll(reader).await
     }
 
     /// This log among others, for [`poll_many`](super::poll_many).
     pub fn source(self: &Arc<Self>) -> LiveSource {
-        LiveSource(self.clone())
+        LiveSource::new(self.clone())
     }
 
-    /// Forgets readers. True if nobody can read this log any more.
-    pub(super) fn sweep(&self, now: Instant) -> bool {
+    /// Forgets readers, also in the journal by a batch. True if nobody can read this log any more.
+    pub(super) fn sweep(&self, now: Instant, batch: &mut Batch) -> bool {
         let settings = &self.shared.settings;
         let mut state = self.state.lock();
         let over = state.count_down_is_over(now, settings.count_down);
-        state.readers.retain(|_, reader| {
+        let entity = state.keeping.as_ref().and_then(Keeping::kept_entity);
+        let forgotten = state.readers.extract_if(|_, reader| {
             let forgotten = reader.is_forgotten(now, settings.forget_after);
             // Once nobody can join, an unknown token and a finished one get the same answer.
-            !(forgotten || over && reader.finished)
+            forgotten || over && reader.finished
         });
+        for (key, _) in forgotten {
+            if let (ReaderKey::Token(token), Some(entity)) = (key, entity) {
+                batch.forgotten.push((entity, token));
+            }
+        }
         if state.readers.capacity() > 4 * state.readers.len() + 16 {
             state.readers.shrink_to_fit();
         }
@@ -282,10 +325,14 @@ impl<E: LiveEntry> Source for LiveLog<E> {
         &self.settled
     }
 
-    fn try_begin(&self, key: &ReaderKey) -> Result<Option<Begun>, PollError> {
+    fn try_begin(
+        &self,
+        key: &ReaderKey,
+        after: Option<&Position>,
+    ) -> Result<Option<Begun>, PollError> {
         let settings = &self.shared.settings;
         let now = Instant::now();
-        let mut state = self.state.lock();
+        let state = &mut *self.state.lock();
         if state
             .readers
             .get(key)
@@ -308,7 +355,10 @@ impl<E: LiveEntry> Source for LiveLog<E> {
         let pending = Arc::clone(&self.shared.pending_calls)
             .try_acquire_owned()
             .map_err(|_| PollError::TooManyPendingCalls)?;
-        let reader = state.readers.entry(key.clone()).or_insert_with(|| Reader::new(now));
+        let reader = state.readers.entry(key.clone()).or_insert_with(|| {
+            let place = after.map(|position| state.history.find::<E>(position));
+            Reader { is_saved: place.is_none(), ..Reader::new(now, place.unwrap_or_default()) }
+        });
         reader.call = Call::Waiting;
         reader.last_call = now;
         // One response a call: waiting would not make the answers fewer.
@@ -325,8 +375,8 @@ impl<E: LiveEntry> Source for LiveLog<E> {
         let is_over = state.is_over();
         let State { history, readers, .. } = &mut *state;
         let reader = readers.get_mut(key).expect("a pending reader is kept");
-        let (pieces, next) = history.read(&reader.position, room);
-        debug_assert_eq!(history.has_more(&reader.position), !pieces.is_empty());
+        let (pieces, next) = history.read(&reader.place, room);
+        debug_assert_eq!(history.has_more(&reader.place), !pieces.is_empty());
         let progress = match (pieces.is_empty(), is_over) {
             (false, _) => Progress::Read(next),
             (true, true) => Progress::Closed,
@@ -342,7 +392,7 @@ impl<E: LiveEntry> Source for LiveLog<E> {
     fn has_news(&self, key: &ReaderKey) -> bool {
         let state = self.state.lock();
         let reader = state.readers.get(key).expect("a pending reader is kept");
-        state.is_over() || state.history.has_more(&reader.position)
+        state.is_over() || state.history.has_more(&reader.place)
     }
 
     fn release(&self, key: &ReaderKey) {
@@ -371,11 +421,12 @@ impl<E: LiveEntry> Settle for LiveLog<E> {
         if let Some(reader) = self.state.lock().readers.get_mut(key) {
             reader.call = Call::None;
             reader.last_call = now;
+            reader.is_saved &= arrived.is_none();
             match arrived {
-                Some(Progress::Read(position)) => reader.position = position,
+                Some(Progress::Read(place)) => reader.place = place,
                 Some(Progress::Closed) => {
                     reader.finished = true;
-                    reader.position = Position::default();
+                    reader.place = Place::default();
                 }
                 // Lost: the next call gets it at once.
                 None => reader.last_answer = None,
@@ -399,14 +450,16 @@ impl<E: LiveEntry> State<E> {
 }
 
 impl Reader {
-    fn new(now: Instant) -> Self {
+    fn new(now: Instant, place: Place) -> Self {
         Self {
-            position: Position::default(),
+            place,
             call: Call::None,
             last_call: now,
             last_answer: None,
             mark: PaceMark::default(),
             finished: false,
+            // A reader that has read nothing begins in the same place without being kept.
+            is_saved: true,
         }
     }
 

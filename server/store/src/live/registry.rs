@@ -11,8 +11,9 @@ use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use super::{Delivery, LiveEntry, LiveLog, LiveShared, LiveSource, Note, PollError, ReaderKey};
-use crate::fold::Stored;
+use super::log::Kept;
+use super::{LiveEntry, LiveLog, LiveShared, LiveSource, Note};
+use crate::fold;
 use crate::journal::{Batch, Entity, StoreError};
 
 /// Finds logs, and frees those that have ended and that nobody can read any more.
@@ -20,6 +21,14 @@ pub struct LiveRegistry<Id, E: LiveEntry> {
     shared: Arc<LiveShared>,
     logs: RwLock<HashMap<Id, Arc<LiveLog<E>>>>,
     on_free: OnFree<Id>,
+}
+
+/// A log that was looked for and found.
+pub struct Loaded<E: LiveEntry> {
+    /// The log, whether or not it was in memory before.
+    pub log: Arc<LiveLog<E>>,
+    /// Whether it was read from the journal just now.
+    pub is_new: bool,
 }
 
 /// How much of an open block a crash may lose.
@@ -60,8 +69,9 @@ where
     /// A new log for a new entity, which was started as the note says.
     pub fn open(&self, id: Id, started: &Note<E>) -> Arc<LiveLog<E>> {
         let log = self.prepare(id);
-        log.begin(started);
+        // Known before it is in any list, or a reader could load it a second time.
         self.add(id, log.clone());
+        log.begin(started);
         log
     }
 
@@ -71,20 +81,38 @@ where
         LiveLog::prepare(self.shared.clone(), id.into())
     }
 
-    /// Makes the log of an entity known that is kept and goes on. `Err` with the one that is known
-    /// already, if there is one: an entity has one log.
-    pub fn restore(
-        &self,
-        id: Id,
-        stored: Stored<E::Fold>,
-    ) -> Result<Arc<LiveLog<E>>, Arc<LiveLog<E>>> {
-        match self.logs.write().entry(id) {
-            Entry::Occupied(known) => Err(known.get().clone()),
-            Entry::Vacant(place) => {
-                let log = LiveLog::restore(self.shared.clone(), id.into(), stored);
-                Ok(place.insert(log).clone())
-            }
+    /// The log of an entity, which is loaded if the journal has it and it can still be read: it goes
+    /// on, or ended shortly before the server was started.
+    ///
+    /// Cancel safe.
+    pub async fn load(&self, id: Id) -> Option<Loaded<E>> {
+        if let Some(log) = self.get(id) {
+            return Some(Loaded { log, is_new: false });
         }
+        let journal = &**self.shared.journal();
+        // Most ids that are asked for in vain name what ended long ago, which the record tells.
+        let (record, ..) = journal.record(id.into()).await.ok()??;
+        let ended = record.ended_at.map(|at| self.shared.time_since(at));
+        if ended
+            .is_some_and(|ago| !journal.is_lasting() || ago >= self.shared.settings.forget_after)
+        {
+            return None;
+        }
+        let cursors = journal.cursors(id.into()).await.ok()?;
+        let is_over = ended.is_some_and(|ago| ago >= self.shared.settings.count_down);
+        if is_over && cursors.iter().all(|cursor| cursor.is_finished) {
+            return None;
+        }
+        let stored = fold::load::<E, E::Fold>(journal, id.into()).await.ok()??;
+        let kept = Kept { stored, cursors, ended };
+        // Somebody else may have been quicker: an entity has one log.
+        Some(match self.logs.write().entry(id) {
+            Entry::Occupied(known) => Loaded { log: known.get().clone(), is_new: false },
+            Entry::Vacant(place) => {
+                let log = LiveLog::restore(self.shared.clone(), id.into(), kept);
+                Loaded { log: place.insert(log).clone(), is_new: true }
+            }
+        })
     }
 
     /// Makes a prepared log known.
@@ -97,15 +125,9 @@ where
         self.logs.read().get(&id).cloned()
     }
 
-    /// Waits for something new for a reader of an entity. Cancel safe.
-    pub async fn poll(&self, id: Id, reader: ReaderKey) -> Result<Delivery, PollError> {
-        let log = self.get(id).ok_or(PollError::NotFound)?;
-        log.poll(reader).await
-    }
-
-    /// An entity among others, for [`poll_many`](super::poll_many).
-    pub fn source(&self, id: Id) -> Option<LiveSource> {
-        self.logs.read().get(&id).map(LiveLog::source)
+    /// Something that can be read, or `None`.
+    pub async fn source(&self, id: Id) -> Option<LiveSource> {
+        self.load(id).await.map(|loaded| loaded.log.source())
     }
 
     /// Refuses what would have to be kept while nothing can be.
@@ -150,11 +172,14 @@ where
     pub fn sweep(&self) {
         let now = Instant::now();
         let logs: Vec<_> = self.logs.read().iter().map(|(id, log)| (*id, log.clone())).collect();
-        let mut over = Vec::new();
+        let (mut over, mut batch) = (Vec::new(), Batch::default());
         for (id, log) in logs {
-            if log.sweep(now) {
+            if log.sweep(now, &mut batch) {
                 over.push(id);
             }
+        }
+        if self.shared.journal.is_lasting() && !batch.forgotten.is_empty() {
+            drop(self.shared.journal.submit(batch));
         }
         if over.is_empty() {
             return;
@@ -169,13 +194,18 @@ where
         (self.on_free)(&over);
     }
 
-    /// Stores what was said in open blocks since the last time: a crash loses no more of them.
-    pub fn save_open_blocks(&self) {
+    /// Stores what has happened since the last time and is no fact: what was said in open blocks,
+    /// and how far readers have come. A crash loses no more of that.
+    pub fn save(&self) {
         let logs: Vec<_> = self.logs.read().values().cloned().collect();
-        let chunks: Vec<_> = logs.iter().flat_map(|log| log.take_chunks()).collect();
-        if !chunks.is_empty() {
-            // Nobody waits for it: what is not stored is stored with the end of its block.
-            drop(self.shared.journal.submit(Batch { chunks, ..Batch::default() }));
+        let mut batch = Batch::default();
+        for log in logs {
+            log.take_unsaved(&mut batch);
+        }
+        if !batch.chunks.is_empty() || !batch.cursors.is_empty() {
+            // Nobody waits for it: what is not stored is stored with the end of its block, and a
+            // reader that is ahead of the store is repeated a little.
+            drop(self.shared.journal.submit(batch));
         }
     }
 
@@ -187,7 +217,7 @@ where
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            self.save_open_blocks();
+            self.save();
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod interleaving;
 mod keeping;
+mod positions;
 mod rules;
 mod times;
 

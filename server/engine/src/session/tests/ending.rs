@@ -84,7 +84,8 @@ async fn stopping_all_leaves_nothing_and_answers_pending_calls() {
         pending.spawn(async move {
             let token = ReaderKey::Token(LiveToken::generate());
             loop {
-                match sessions.poll(id, token.clone()).await {
+                let source = sessions.source(id).await.expect("a session");
+                match source.poll(token.clone()).await {
                     Ok(delivery) if delivery.is_closed() => return,
                     Ok(delivery) => delivery.commit(),
                     Err(error) => assert_eq!(error, PollError::Timeout),

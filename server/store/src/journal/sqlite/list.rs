@@ -6,7 +6,7 @@ use wire::EntityKind;
 
 use super::rows::{self, COLUMNS, EntityRow, FROM, key, split_key};
 use crate::journal::search::{Words, text_of};
-use crate::journal::{Cursor, Entity, Found, HistoryPage, HistoryQuery, Record};
+use crate::journal::{Cursor, Entity, Found, HistoryPage, HistoryQuery, Position, Record};
 
 /// How many entities with hits are examined for one page. If a filter rejects most of them, a page
 /// can be short or empty and still have a next one.
@@ -47,7 +47,8 @@ pub(super) fn cursors(
         let Ok(reader) = row.get::<_, String>(0)?.parse() else { continue };
         let inside = serde_json::from_str(&row.get::<_, String>(2)?).unwrap_or_default();
         let seq = row.get(1)?;
-        cursors.push(Cursor { entity, reader, seq, inside, is_finished: row.get(3)? });
+        let position = Position { seq, inside };
+        cursors.push(Cursor { entity, reader, position, is_finished: row.get(3)? });
     }
     Ok(cursors)
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use wire::EntityKind;
+use wire::{EntityKind, LiveToken};
 
 use super::rows::key;
 use crate::journal::{Append, Batch, Chunk, Cursor, Entity, Fact, Record, StoreError};
@@ -66,6 +66,9 @@ impl Streams {
         }
         for cursor in &batch.cursors {
             self.set_cursor(database, cursor)?;
+        }
+        for (entity, reader) in &batch.forgotten {
+            self.delete_cursor(database, *entity, reader)?;
         }
         Ok(())
     }
@@ -140,7 +143,7 @@ impl Streams {
 
     fn set_cursor(&mut self, database: &Connection, cursor: &Cursor) -> Result<(), Refusal> {
         let Some(known) = self.find(database, cursor.entity)? else { return Ok(()) };
-        let inside = serde_json::to_string(&cursor.inside).unwrap_or_default();
+        let inside = serde_json::to_string(&cursor.position.inside).unwrap_or_default();
         database
             .prepare_cached(
                 "INSERT OR REPLACE INTO cursor (number, reader, seq, inside, finished) \
@@ -149,10 +152,23 @@ impl Streams {
             .execute(params![
                 known.number,
                 cursor.reader.as_str(),
-                cursor.seq,
+                cursor.position.seq,
                 inside,
                 cursor.is_finished
             ])?;
+        Ok(())
+    }
+
+    fn delete_cursor(
+        &mut self,
+        database: &Connection,
+        entity: Entity,
+        reader: &LiveToken,
+    ) -> Result<(), Refusal> {
+        let Some(known) = self.find(database, entity)? else { return Ok(()) };
+        database
+            .prepare_cached("DELETE FROM cursor WHERE number = ?1 AND reader = ?2")?
+            .execute(params![known.number, reader.as_str()])?;
         Ok(())
     }
 

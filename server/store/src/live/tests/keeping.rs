@@ -234,14 +234,14 @@ async fn the_text_of_an_open_block_is_stored_piece_by_piece_until_it_ends() {
         chunks.into_iter().map(|chunk| (chunk.block, chunk.from, chunk.text)).collect::<Vec<_>>()
     };
     push_all(&log, &[prompt("a"), start("1"), delta("1", "one ")]);
-    registry.save_open_blocks();
+    registry.save();
     push_all(&log, &[delta("1", "two "), delta("1", "three")]);
-    registry.save_open_blocks();
-    registry.save_open_blocks();
+    registry.save();
+    registry.save();
     let expected = [(2, 0, "one ".to_owned()), (2, 4, "two three".to_owned())];
     assert_eq!(stored().await, expected);
     log.push(&end("1", "one two three"));
-    registry.save_open_blocks();
+    registry.save();
     assert_eq!(stored().await, [], "the end has the whole text");
     lifecycle.shutdown(Duration::from_secs(1)).await;
 }
