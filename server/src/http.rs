@@ -190,6 +190,7 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .act("/api/copilot/session/{id}/query", session_api::query_session)
         .act("/api/copilot/session/{id}/abort", session_api::abort_session)
         .act("/api/copilot/session/{id}/stop", session_api::stop_session)
+        .act("/api/copilot/session/{id}/continue", session_api::continue_session)
         .answer("/api/copilot/session/{id}/permission/{request}", session_api::answer_permission)
         .govern("/api/copilot/session/{id}/permissions", session_api::set_permissions)
         .route("/api/copilot/session/{id}/extensions", get(extension_api::list_extensions))

@@ -91,6 +91,7 @@ async fn calls_to_sessions(met: &mut Met) {
             ("extensions/trust", "allow"),
             ("rename", "title"),
             ("delete", ""),
+            ("continue", ""),
         ] {
             met.post(&app, &format!("{id}/{action}"), body, ErrorName::SessionNotFound).await;
         }
@@ -109,6 +110,7 @@ async fn calls_to_sessions(met: &mut Met) {
         ("extensions/trust", "perhaps", ErrorName::InvalidExtensionTrust),
         ("rename", "", ErrorName::InvalidTitle),
         ("delete", "", ErrorName::StillRunning),
+        ("continue", "", ErrorName::StillRunning),
     ] {
         met.post(&app, &session.path(action), body, error).await;
     }

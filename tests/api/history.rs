@@ -221,6 +221,32 @@ async fn only_what_has_ended_is_deleted() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_closed_session_is_continued_in_a_new_one() {
+    let app = TestApp::new();
+    let closed = app.start_with(&["say \"A plum.\""]).await;
+    closed.read_until_idle("t").await;
+    let refused = app.post(&closed.path("continue"), "").await.json();
+    assert_eq!(refused, json!({"error": "StillRunning"}));
+    closed.stop().await;
+    let started = app.post(&closed.path("continue"), "").await.json();
+    let id = started["sessionId"].as_str().expect("an id");
+    assert_ne!(id, closed.id);
+    let query = format!("/api/copilot/session/{id}/query");
+    assert_eq!(app.post(&query, "repeat the conversation so far").await.json(), json!({}));
+    let live = format!("/api/copilot/session/{id}/live/t");
+    let mut text = String::new();
+    while !text.contains("onIdle") {
+        text.push_str(&app.get(&live).await.text);
+    }
+    assert!(text.contains("A plum."), "{text}");
+    let found = items(&app, "kind=session").await;
+    assert_eq!((&found[0]["id"], &found[0]["continuedFrom"]), (&json!(id), &json!(closed.id)));
+    assert_eq!(found[0]["folder"], found[1]["folder"]);
+    assert_eq!(found[1].get("continuedFrom"), None);
+    app.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_conversation_is_exported_whole() {
     let app = TestApp::new();
     let prompt = "use the job_boolean_true tool with the argument \"a ``` b\", then say \"done\"";

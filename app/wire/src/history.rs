@@ -2,12 +2,15 @@
 //! one.
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::permission::{UnknownWord, words};
-use crate::{LiveId, Usage};
+use crate::{LiveId, SessionId, Timed, Usage};
 
 words!(
     /// Kind of a history item.
@@ -81,7 +84,82 @@ pub struct HistoryItem {
     /// The task that opened the session, or the job that started the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<LiveId>,
+    /// The closed session that this one continues.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continued_from: Option<SessionId>,
     /// Text around the first hit of a search, with the hit between `«` and `»`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snippet: Option<String>,
+}
+
+/// The answer of `events`: stored responses, in order.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(bound = "R: Deserialize<'de>")]
+pub struct Events<R> {
+    /// The events of this page.
+    pub events: Vec<Event<R>>,
+    /// Value of `after=` for the next page.
+    pub next: u64,
+    /// Whether there are no more at the moment.
+    pub end: bool,
+}
+
+/// A stored response. On the wire, its number and its time come first in the same object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event<R> {
+    /// Counts from 1, without gaps.
+    pub seq: u64,
+    /// The response and its time.
+    pub timed: Timed<R>,
+}
+
+impl<'de, R: Deserialize<'de>> Deserialize<'de> for Event<R> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        source.deserialize_map(EventVisitor(PhantomData))
+    }
+}
+
+struct EventVisitor<R>(PhantomData<R>);
+
+impl<'de, R: Deserialize<'de>> Visitor<'de> for EventVisitor<R> {
+    type Value = Event<R>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object that begins with seq and at")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Event<R>, A::Error> {
+        let mut number = |name: &'static str| match map.next_entry::<String, u64>()? {
+            Some((key, number)) if key == name => Ok(number),
+            _ => Err(A::Error::missing_field(name)),
+        };
+        let (seq, at) = (number("seq")?, number("at")?);
+        let response = R::deserialize(MapAccessDeserializer::new(map))?;
+        Ok(Event { seq, timed: Timed { at, response } })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SessionResponse;
+
+    #[test]
+    fn an_event_is_a_response_after_its_number_and_time() {
+        let read = serde_json::from_str::<Events<SessionResponse>>;
+        let page = read(
+            r#"{"events":[{"seq":7,"at":9,"callback":"onUserPrompt","prompt":"p"},
+                {"seq":8,"at":10,"sessionError":"e"}],"next":8,"end":true}"#,
+        );
+        let prompt = SessionResponse::UserPrompt { prompt: "p".to_owned() };
+        let error = SessionResponse::Error { message: "e".to_owned() };
+        let events = vec![
+            Event { seq: 7, timed: Timed { at: 9, response: prompt } },
+            Event { seq: 8, timed: Timed { at: 10, response: error } },
+        ];
+        assert_eq!(page.expect("a page"), Events { events, next: 8, end: true });
+        for json in [r#"{"callback":"onIdle"}"#, r#"{"at":1,"seq":1,"callback":"onIdle"}"#, "{}"] {
+            assert!(serde_json::from_str::<Event<SessionResponse>>(json).is_err(), "{json}");
+        }
+    }
 }

@@ -31,7 +31,7 @@ pub use decision::{
 pub use extension::{
     ExtensionInfo, ExtensionLine, ExtensionSource, ExtensionState, ExtensionTrust, Extensions,
 };
-pub use history::{EntityKind, EntityState, History, HistoryItem};
+pub use history::{EntityKind, EntityState, Event, Events, History, HistoryItem};
 pub use id::{
     JobId, LiveToken, MessageId, ParseIdError, ParseTokenError, PermissionId, SessionId, TaskId,
 };

@@ -23,6 +23,8 @@
 //!   the log.
 
 mod agent;
+mod context;
+mod continuation;
 mod conversation;
 mod folder;
 mod generation;
@@ -115,7 +117,7 @@ pub enum SessionError {
     /// The session is stored, but its agent can't be started at the moment.
     #[error("the session's agent can't be started")]
     ModelNotAvailable,
-    /// Only a session that has ended can be deleted.
+    /// Only a session that has ended can be deleted or continued in a new one.
     #[error("the session is still open")]
     StillRunning,
     /// The store can't take the change, so the request is refused.
@@ -139,6 +141,27 @@ impl SessionError {
             Self::ModelNotAvailable => ErrorName::ModelNotAvailable,
             Self::StillRunning => ErrorName::StillRunning,
             Self::StoreUnavailable => ErrorName::StoreUnavailable,
+        }
+    }
+}
+
+/// Why a closed session was not continued in a new one.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ContinueError {
+    /// There is no such session, or it is still open.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The new session was not started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+impl ContinueError {
+    /// The error's name on the wire.
+    pub fn name(&self) -> ErrorName {
+        match self {
+            Self::Session(error) => error.name(),
+            Self::Start(error) => error.name(),
         }
     }
 }

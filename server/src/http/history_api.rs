@@ -171,8 +171,19 @@ fn item(found: Found) -> Option<HistoryItem> {
         ended_at: record.ended_at.map(iso_8601_of_micros),
         usage: Some(record.usage).filter(|usage| !usage.is_empty()),
         parent: record.parent.and_then(live_id),
+        continued_from: continued_from(&record.detail),
         snippet,
     })
+}
+
+/// The session that a session continues, from the rest of its record.
+fn continued_from(detail: &str) -> Option<SessionId> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Detail {
+        continued_from: Option<SessionId>,
+    }
+    serde_json::from_str::<Detail>(detail).ok()?.continued_from
 }
 
 fn live_id(entity: Entity) -> Option<LiveId> {

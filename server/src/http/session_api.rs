@@ -139,6 +139,21 @@ pub(super) async fn stop_session(
     }
 }
 
+/// `copilot/session/{id}/continue`: starts a session with the context of a closed one.
+pub(super) async fn continue_session(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+) -> Response {
+    let continued = match session_id(&id) {
+        Ok(id) => state.sessions.continue_closed(id).await,
+        Err(error) => Err(error.into()),
+    };
+    match continued {
+        Ok(session_id) => Json(SessionStarted { session_id }).into_response(),
+        Err(error) => error::said_no(error.name(), Some(&error.to_string())),
+    }
+}
+
 /// `copilot/session/{id}/rename`, the title in the body
 pub(super) async fn rename_session(
     State(state): State<AppState>,

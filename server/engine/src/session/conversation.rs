@@ -8,11 +8,11 @@ use agents::permission::PermissionDesk;
 use agents::{AgentError, AgentSession};
 use extensions::{ErrorHandling, SessionExtensions};
 use parking_lot::Mutex;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use wire::TurnEnding;
 
+use super::handle::Place;
 use super::queue::{Queue, QueuedPrompt};
 use super::stream::Stream;
 use super::{TurnEnd, TurnOutcome};
@@ -48,8 +48,8 @@ pub(super) struct EndOfSession {
     pub(super) crash: Option<String>,
     /// Removes the session from the open ones; `None` once that is done.
     pub(super) remove: Option<Box<dyn FnOnce() + Send + Sync>>,
-    /// Its permit among the open sessions, held until the agent is dropped.
-    pub(super) _place: OwnedSemaphorePermit,
+    /// Held until the agent is dropped.
+    pub(super) _place: Place,
 }
 
 impl Conversation {

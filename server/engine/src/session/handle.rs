@@ -1,6 +1,6 @@
 //! One open session, and the list of all open ones.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use store::fold::{PromptAuthor, SessionNote};
 use store::live::{LiveLog, LiveRegistry};
+use tokio::sync::OwnedSemaphorePermit;
 use wire::{
     Extensions, PermissionDecision, PermissionId, PermissionMode, SessionId, SessionResponse,
 };
@@ -149,32 +150,68 @@ impl Session {
 
 /// The open sessions of a server, by their ids.
 #[derive(Default)]
-pub(super) struct OpenSessions(Mutex<BTreeMap<SessionId, Arc<Session>>>);
+pub(super) struct OpenSessions(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    open: BTreeMap<SessionId, Arc<Session>>,
+    /// No longer open, but with an agent that is still shutting down.
+    ending: HashMap<SessionId, Handle>,
+}
 
 impl OpenSessions {
     pub(super) fn add(&self, session: Arc<Session>) {
-        self.0.lock().insert(session.id, session);
+        self.0.lock().open.insert(session.id, session);
     }
 
     pub(super) fn get(&self, id: SessionId) -> Option<Arc<Session>> {
-        self.0.lock().get(&id).cloned()
+        self.0.lock().open.get(&id).cloned()
     }
 
+    /// The session is no longer open; its agent may still run.
     pub(super) fn remove(&self, id: SessionId) -> Option<Arc<Session>> {
-        self.0.lock().remove(&id)
+        let mut state = self.0.lock();
+        let session = state.open.remove(&id)?;
+        state.ending.insert(id, session.handle.clone());
+        Some(session)
+    }
+
+    /// Nothing of the session runs any more.
+    pub(super) fn forget(&self, id: SessionId) {
+        self.0.lock().ending.remove(&id);
+    }
+
+    /// Handle to a session whose agent is shutting down.
+    pub(super) fn ending(&self, id: SessionId) -> Option<Handle> {
+        self.0.lock().ending.get(&id).cloned()
     }
 
     /// All open sessions, ordered by id.
     pub(super) fn all(&self) -> Vec<Arc<Session>> {
-        self.0.lock().values().cloned().collect()
+        self.0.lock().open.values().cloned().collect()
     }
 
     /// Removes and returns all open sessions.
     pub(super) fn take_all(&self) -> Vec<Arc<Session>> {
-        std::mem::take(&mut *self.0.lock()).into_values().collect()
+        std::mem::take(&mut self.0.lock().open).into_values().collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.lock().is_empty()
+        self.0.lock().open.is_empty()
+    }
+}
+
+/// The place of a session among the open ones, held until its agent is dropped.
+pub(super) struct Place {
+    pub(super) id: SessionId,
+    pub(super) open: Weak<OpenSessions>,
+    pub(super) _permit: OwnedSemaphorePermit,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(open) = self.open.upgrade() {
+            open.forget(self.id);
+        }
     }
 }

@@ -8,7 +8,7 @@ use agents::permission::{
     DeskRules, Owner, PendingQuestion, PermissionDesk, PermissionHandler, Safeguards,
 };
 use agents::tools::{AllowedRoots, CommandSettings, Workspace, WorkspaceSettings, session_tools};
-use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, ToolSet};
+use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, Found, ToolSet};
 use extensions::{
     ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
 };
@@ -17,14 +17,14 @@ use store::fold::{Addition, SessionFold, SessionNote, extend};
 use store::live::{LiveRegistry, LiveShared, LiveSource};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use wire::{PermissionMode, SessionId, SessionResponse, TaskId};
+use wire::{PermissionMode, SessionId, SessionResponse};
 
 use super::agent;
 use super::conversation::EndOfSession;
 use super::folder::check_folder;
-use super::handle::{OpenSessions, Session};
+use super::handle::{OpenSessions, Place, Session};
 use super::kept::DurablePermissions;
-use super::opening::{Dormant, Opening, Origin};
+use super::opening::{Beginning, Dormant, Earlier, NewSession, Opening, Origin};
 use super::outlet::Port;
 use super::queue::Queue;
 use super::rights::SessionPolicy;
@@ -87,6 +87,8 @@ pub struct SessionManager {
     /// Cancelled at shutdown if stopped sessions will continue after the restart.
     suspend: CancellationToken,
     pub(super) dormant: Dormant,
+    /// Held while a closed session's handle is given to the session that continues it.
+    pub(super) handovers: tokio::sync::Mutex<()>,
 }
 
 /// What a session has to know about its folder before it starts.
@@ -115,6 +117,7 @@ impl SessionManager {
             extensions: ExtensionHost::new(settings.extensions.clone(), lifecycle.clone()),
             suspend: CancellationToken::new(),
             dormant: Dormant::default(),
+            handovers: tokio::sync::Mutex::default(),
             catalog,
             settings,
             lifecycle,
@@ -147,28 +150,53 @@ impl SessionManager {
         options: StartOptions,
     ) -> Result<SessionId, StartError> {
         self.live.check_store()?;
-        let found = self.catalog.find(model_id).await;
-        let found = found.ok_or_else(|| StartError::ModelIdNotFound(model_id.to_owned()))?;
+        let found = self.find_model(model_id).await?;
         let folder = self.folder(working_directory).await?;
+        self.start_new(NewSession { found, model_id, folder, options }, None).await
+    }
+
+    /// The backend of a model.
+    pub(super) async fn find_model(&self, model_id: &str) -> Result<Found, StartError> {
+        let found = self.catalog.find(model_id).await;
+        found.ok_or_else(|| StartError::ModelIdNotFound(model_id.to_owned()))
+    }
+
+    /// Starts a session, which continues an earlier one if there is one, and returns when it is
+    /// durable.
+    pub(super) async fn start_new(
+        &self,
+        new: NewSession<'_>,
+        earlier: Option<Earlier>,
+    ) -> Result<SessionId, StartError> {
+        let NewSession { found, model_id, folder, options } = new;
         let id = SessionId::generate();
         let log = self.live.prepare(id);
-        let note = started(model_id, &folder, options.permissions.mode, options.task);
+        let replaced = earlier.as_ref().map_or(0, |earlier| earlier.replaced);
+        let note = SessionNote::Started {
+            model: model_id.to_owned(),
+            folder: folder.to_string_lossy().into_owned(),
+            permissions: options.permissions.mode,
+            task: options.task,
+            continued_from: earlier.as_ref().map(|earlier| earlier.id),
+            replaced,
+        };
+        let past = earlier.map(|earlier| earlier.past);
+        let origin = Origin { past, replaced, beginning: Beginning::New(note) };
         let model_id = model_id.to_owned();
-        let origin = Origin::New(note);
         self.open(Opening { id, found, model_id, folder, options, log, origin }).await?;
         self.keep(id).await
     }
 
     /// Starts the agent of a session, and the session with it.
     pub(super) async fn open(&self, opening: Opening) -> Result<Arc<Session>, StartError> {
-        let Opening { id, found, model_id, folder: working_directory, options, log, origin } =
+        let Opening { id, found, model_id, folder: working_directory, options, log, mut origin } =
             opening;
         let StartOptions { permissions, task, work } = options;
-        let place = Arc::clone(&self.places)
+        let permit = Arc::clone(&self.places)
             .try_acquire_owned()
             .map_err(|_| StartError::TooManySessions)?;
         let stream = Arc::new(Stream::new(log.clone()));
-        stream.set_generation(origin.replaced());
+        stream.set_generation(origin.replaced);
         let questions = stream.clone();
         let capabilities = found.backend.capabilities();
         let resolved = self.resolve(&working_directory, capabilities.extensions).await;
@@ -201,7 +229,7 @@ impl SessionManager {
             extensions: resolved.allowed_extensions,
             events: AgentEvents::new(move |event| reports.report(event)),
         };
-        let agent = agent::start(&*found.backend, settings, origin.past())
+        let agent = agent::start(&*found.backend, settings, origin.past.take())
             .await
             .map_err(|error| StartError::ModelNotAvailable(error.to_string()))?;
 
@@ -248,7 +276,7 @@ impl SessionManager {
             suspend: self.suspend.clone(),
             crash: None,
             remove: Some(Box::new(move || remove(&open, id))),
-            _place: place,
+            _place: Place { id, open: Arc::downgrade(&self.open), _permit: permit },
         };
         let end = session.handle.ending(end);
         self.open.add(session.clone());
@@ -270,7 +298,7 @@ impl SessionManager {
     }
 
     /// The folder that was asked for, or the default one.
-    async fn folder(&self, given: &str) -> Result<PathBuf, StartError> {
+    pub(super) async fn folder(&self, given: &str) -> Result<PathBuf, StartError> {
         match given.trim() {
             "" => Ok(self.settings.default_directory.clone()),
             given => check_folder(given).await,
@@ -328,7 +356,11 @@ impl SessionManager {
 
     /// Gives a session a title in place of the first line of its first prompt.
     pub async fn rename(&self, id: SessionId, title: String) -> Result<(), SessionError> {
-        let note = SessionNote::Renamed { title };
+        self.note(id, SessionNote::Renamed { title }).await
+    }
+
+    /// Adds a note to a session, open or closed, and returns when it is durable.
+    pub(super) async fn note(&self, id: SessionId, note: SessionNote) -> Result<(), SessionError> {
         if let Some(log) = self.load_log(id).await {
             log.note(&note);
             return Ok(self.live.durable(id).await?);
@@ -386,6 +418,13 @@ impl SessionManager {
         Ok(session.handle.clone())
     }
 
+    /// Waits until the agent of a session that is no longer open has shut down.
+    pub(super) async fn agent_ended(&self, id: SessionId) {
+        if let Some(handle) = self.open.ending(id) {
+            handle.ended().await;
+        }
+    }
+
     /// Ends all sessions, then the providers' clients. If the store outlives the process, sessions
     /// are only suspended: they are open again after a restart.
     pub async fn stop_all(&self) {
@@ -418,22 +457,6 @@ impl SessionManager {
     /// The logs of open sessions and of those that ended recently.
     pub fn live(&self) -> &LiveRegistry<SessionId, SessionResponse> {
         &self.live
-    }
-}
-
-/// The first note of a new session.
-fn started(
-    model: &str,
-    folder: &Path,
-    permissions: PermissionMode,
-    task: Option<TaskId>,
-) -> SessionNote {
-    SessionNote::Started {
-        model: model.to_owned(),
-        folder: folder.to_string_lossy().into_owned(),
-        permissions,
-        task,
-        continued_from: None,
     }
 }
 

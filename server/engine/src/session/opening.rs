@@ -25,42 +25,53 @@ pub(super) struct Opening {
     pub(super) origin: Origin,
 }
 
+/// What a client decides about a new session.
+pub(super) struct NewSession<'a> {
+    pub(super) found: Found,
+    /// The model as the client named it.
+    pub(super) model_id: &'a str,
+    pub(super) folder: PathBuf,
+    pub(super) options: StartOptions,
+}
+
+/// The closed session that a new one continues.
+pub(super) struct Earlier {
+    pub(super) id: SessionId,
+    /// Its conversation, and those of the sessions that it continued.
+    pub(super) past: PastConversation,
+    /// How often that was replaced by a new one, because it could not be resumed.
+    pub(super) replaced: u32,
+}
+
+/// Where a session comes from.
+pub(super) struct Origin {
+    /// The conversation to resume, if there was one.
+    pub(super) past: Option<PastConversation>,
+    /// How often that conversation was replaced by a new one, because it could not be resumed.
+    pub(super) replaced: u32,
+    /// Whether the session is new or restored.
+    pub(super) beginning: Beginning,
+}
+
 /// Whether a session is new or restored.
-pub(super) enum Origin {
+pub(super) enum Beginning {
     /// A new session, with the note that begins its stream.
     New(SessionNote),
     /// A session that was open when the server stopped.
-    Kept(Box<Kept>),
-}
-
-/// What the store has of a session that was open.
-pub(super) struct Kept {
-    pub(super) fold: SessionFold,
-    pub(super) past: PastConversation,
+    Kept(Box<SessionFold>),
 }
 
 impl Origin {
-    /// The conversation to resume, if there was one.
-    pub(super) fn past(&self) -> Option<PastConversation> {
-        match self {
-            Self::New(_) => None,
-            Self::Kept(kept) => Some(kept.past.clone()),
-        }
-    }
-
-    /// How often its conversation was replaced by a new one, because it could not be resumed.
-    pub(super) fn replaced(&self) -> u32 {
-        match self {
-            Self::New(_) => 0,
-            Self::Kept(kept) => kept.fold.replaced(),
-        }
-    }
-
     /// Writes the first note of a new session, or restores the queue of a stored one.
     pub(super) fn begin(&self, log: &LiveLog<SessionResponse>, queue: &Queue) {
-        match self {
-            Self::New(note) => log.begin(note),
-            Self::Kept(kept) => queue.restore(kept.fold.queue()),
+        match &self.beginning {
+            Beginning::New(note) => log.begin(note),
+            Beginning::Kept(fold) => {
+                if self.replaced > fold.replaced() {
+                    log.note(&SessionNote::Handle { handle: None });
+                }
+                queue.restore(fold.queue());
+            }
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use agents::permission::SessionPermissions;
-use agents::{Fact, PastConversation, SessionHandle};
+use agents::{PastConversation, SessionHandle};
 use serde::Deserialize;
 use store::fold::{SessionFold, SessionNote};
 use store::journal::Entity;
@@ -15,8 +15,9 @@ use wire::{
     EntityKind, PermissionDecision, PermissionId, PermissionMode, SessionId, SessionResponse,
 };
 
+use super::context::Context;
 use super::handle::Session;
-use super::opening::{Kept, Opening, Origin};
+use super::opening::{Beginning, Opening, Origin};
 use super::{SessionError, SessionManager, SessionSummary, StartOptions};
 
 /// The fields of a session's record that are not columns.
@@ -58,22 +59,15 @@ impl SessionManager {
         let gone = SessionError::SessionNotFound;
         let (log, _) = self.dormant(id).await?;
         let fold = log.fold(SessionFold::clone).ok_or(gone)?;
-        let facts =
-            crate::recovery::responses(&**self.live().shared().journal(), id.into()).await?;
-        let facts: Vec<_> = facts.into_iter().map(|(_, response)| response).collect();
+        let journal = &**self.live().shared().journal();
+        let context = Context::read(journal, id).await?.ok_or(gone)?;
+        let replaced = context.replaced();
         let past = PastConversation {
             handle: fold.handle().map(SessionHandle::new),
-            facts: Fact::from_responses(&facts),
+            facts: context.facts,
         };
-        let default = self.policy().permissions();
-        let options = StartOptions {
-            permissions: SessionPermissions {
-                mode: mode_after_restart(&fold, default.mode),
-                ..default
-            },
-            task: None,
-            work: None,
-        };
+        let permissions = self.permissions_after(&fold);
+        let options = StartOptions { permissions, task: None, work: None };
         let model_id = fold.model().to_owned();
         let found = self.catalog().find(&model_id).await;
         let opening = Opening {
@@ -83,7 +77,11 @@ impl SessionManager {
             folder: fold.folder().into(),
             options,
             log,
-            origin: Origin::Kept(Box::new(Kept { fold, past })),
+            origin: Origin {
+                past: Some(past),
+                replaced,
+                beginning: Beginning::Kept(Box::new(fold)),
+            },
         };
         let session = self.open(opening).await.map_err(|error| {
             tracing::warn!(session = %id, %error, "a session was not resumed");
@@ -91,6 +89,13 @@ impl SessionManager {
         })?;
         self.dormant.remove(id);
         Ok(session)
+    }
+
+    /// The permissions of a session that goes on after an interruption. The mode that somebody chose
+    /// for it is kept; one that was only the default is not if the default is stricter now.
+    pub(super) fn permissions_after(&self, fold: &SessionFold) -> SessionPermissions {
+        let default = self.policy().permissions();
+        SessionPermissions { mode: mode_after_restart(fold, default.mode), ..default }
     }
 
     /// Ends the running turn of a session, if there is one, and keeps the session.
@@ -174,8 +179,6 @@ impl SessionManager {
     }
 }
 
-/// The mode that somebody chose for the session. A mode that was only the default is not kept if the
-/// default is stricter now.
 fn mode_after_restart(fold: &SessionFold, default: PermissionMode) -> PermissionMode {
     match fold.permissions() {
         Some(mode) if fold.has_chosen_mode() => mode,
@@ -203,6 +206,7 @@ mod tests {
                 permissions: ApproveAll,
                 task: None,
                 continued_from: None,
+                replaced: 0,
             },
         );
         let modes =

@@ -1,5 +1,6 @@
 //! The rules of sessions, on simulated models and in virtual time.
 
+mod continuation;
 mod ending;
 mod ordering;
 mod provider;

@@ -26,7 +26,12 @@ pub enum SessionNote {
         /// The closed session whose context it took over.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         continued_from: Option<SessionId>,
+        /// How often the conversation had been replaced by a new one in the sessions before.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        replaced: u32,
     },
+    /// Another session took over its context, and with it the handle, which only one may use.
+    HandedOver,
     /// The handle by which the agent can be resumed, in its backend's own format.
     Handle {
         /// `None` if the backend refused to resume by the last one.
@@ -49,6 +54,11 @@ pub enum SessionNote {
         /// Whether its agent crashed; otherwise it was closed.
         crashed: bool,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// A prompt that waits for its turn.
@@ -120,9 +130,20 @@ impl SessionFold {
         self.handle.as_deref()
     }
 
-    /// How often its conversation was replaced by a new one, because it could not be resumed.
+    /// How often its conversation was replaced by a new one, because it could not be resumed: here
+    /// or in the sessions that it continues.
     pub fn replaced(&self) -> u32 {
         self.replaced
+    }
+
+    /// The closed session whose context it took over.
+    pub fn continued_from(&self) -> Option<SessionId> {
+        self.continued_from
+    }
+
+    /// Whether it has ended.
+    pub fn is_ended(&self) -> bool {
+        self.ended_at.is_some()
     }
 
     /// How its tools' permission requests are answered; `None` before it is started.
@@ -191,14 +212,16 @@ impl Fold<SessionResponse> for SessionFold {
 
     fn note(&mut self, at: u64, note: &SessionNote) {
         match note {
-            SessionNote::Started { model, folder, permissions, task, continued_from } => {
+            SessionNote::Started { model, folder, permissions, task, continued_from, replaced } => {
                 self.started_at = at;
                 self.model.clone_from(model);
                 self.folder.clone_from(folder);
                 self.first_mode = Some(*permissions);
                 self.task = *task;
                 self.continued_from = *continued_from;
+                self.replaced = *replaced;
             }
+            SessionNote::HandedOver => self.handle = None,
             SessionNote::Handle { handle } => {
                 self.replaced += u32::from(handle.is_none());
                 self.handle.clone_from(handle);

@@ -15,6 +15,7 @@ pub(crate) fn started() -> SessionNote {
         permissions: PermissionMode::Ask,
         task: None,
         continued_from: None,
+        replaced: 0,
     }
 }
 
