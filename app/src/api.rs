@@ -12,9 +12,10 @@ use web_sys::wasm_bindgen::{JsCast, JsValue};
 use wire::chart::Chart;
 use wire::server::{Refusal, TestReply};
 use wire::{
-    Done, ErrorName, ErrorReply, ExtensionTrust, Extensions, JobId, JobList, JobStarted, LiveToken,
-    MESSAGE_HEADER, Models, PermissionDecision, PermissionId, PermissionMode, RunningJobs,
-    SessionId, SessionStarted, Sessions, StopReply, TaskId, TaskStarted, Tasks, TokenReply,
+    Done, ErrorName, ErrorReply, Events, ExtensionTrust, Extensions, JobId, JobList, JobStarted,
+    LiveToken, MESSAGE_HEADER, Models, PermissionDecision, PermissionId, PermissionMode,
+    RunningJobs, SessionId, SessionResponse, SessionStarted, Sessions, StopReply, TaskId,
+    TaskStarted, Tasks, TokenReply,
 };
 
 use crate::explain::{Known, explain};
@@ -117,6 +118,21 @@ pub async fn abort(id: SessionId) -> Result<(), ApiError> {
 pub async fn stop_session(id: SessionId) -> Result<(), ApiError> {
     let _: StopReply = ask(&format!("/api/copilot/session/{id}/stop"), "").await?;
     Ok(())
+}
+
+/// Starts a session that continues a closed one.
+pub async fn continue_session(id: SessionId) -> Result<SessionId, ApiError> {
+    let started: SessionStarted = ask(&format!("/api/copilot/session/{id}/continue"), "").await?;
+    Ok(started.session_id)
+}
+
+/// Stored responses of a session, after the one with this number.
+pub async fn session_events(
+    id: SessionId,
+    after: u64,
+) -> Result<Events<SessionResponse>, ApiError> {
+    let path = format!("/api/copilot/session/{id}/events?after={after}");
+    accept(&get_text(&path, None).await?)
 }
 
 /// Answers a permission request of a session.

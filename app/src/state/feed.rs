@@ -13,7 +13,7 @@ use super::blocks::{Block, BlockCell, BlockKey};
 use super::job::{Tab, is_end};
 use super::spending::Spending;
 use super::transcript::{Changes, Remark, Transcript};
-use crate::api;
+use crate::api::{self, ApiError};
 use crate::poll::{self, Connection, Next, Source};
 
 impl BlockCell for ArcRwSignal<Block> {
@@ -96,6 +96,28 @@ impl Feed {
     pub(crate) fn follow(self, id: SessionId) {
         self.open(id);
         poll::follow_source(Rc::new(Follower(self)));
+    }
+
+    /// Shows what is stored of a session that ended too long ago to be followed. In the browser
+    /// only.
+    pub(crate) async fn read_stored(self, id: SessionId) {
+        self.rewind_session(ONLY);
+        let mut after = 0;
+        loop {
+            let page = match api::session_events(id, after).await {
+                Ok(page) => page,
+                // The session was deleted, or never existed.
+                Err(ApiError::Domain { .. }) => return,
+                Err(error) => return self.tell(Connection::Lost(error)),
+            };
+            after = page.next;
+            self.take_session(ONLY, page.events.into_iter().map(|event| event.timed).collect());
+            if page.end {
+                break;
+            }
+        }
+        self.end_session(ONLY);
+        self.tell(Connection::Ended);
     }
 
     fn open(self, id: SessionId) {

@@ -2,6 +2,7 @@
 //!
 //! `?task=ID` is the task started last, so that a reload returns to it, too.
 
+mod continuation;
 mod extensions;
 mod leaving;
 mod permissions;
@@ -11,6 +12,7 @@ use std::cell::Cell;
 
 use leptos::html::Div;
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use leptos_meta::Title;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_location, use_navigate, use_query_map};
@@ -23,6 +25,7 @@ use crate::components::session_responses::SessionResponses;
 use crate::erase::Erase;
 use crate::poll::Connection;
 use crate::state::feed::Feed;
+use continuation::Continue;
 use leaving::Left;
 use request::Request;
 
@@ -33,6 +36,12 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
     let feed = Feed::new(task.get_untracked().is_some());
     // Effects run in the browser only.
     Effect::new(move |_| feed.follow(id));
+    // A session that ended long ago has no readers any more, but it may be stored.
+    Effect::new(move |_| {
+        if feed.connection.get() == Connection::NotFound {
+            spawn_local(feed.read_stored(id));
+        }
+    });
     let keep_in_address = keep_in_address(id, task.get_untracked());
     Effect::new(move |_| {
         if let Some(task) = task.get() {
@@ -72,7 +81,7 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
                     <Title text=move || mark_title("Session", feed.waiting.get() > 0) />
                     <div id="session-ui">
                         <h1 class="visually-hidden">"Session"</h1>
-                        <ConnectionBanner feed=feed />
+                        <ConnectionBanner id=id feed=feed />
                         {responses}
                         <ResizeBar
                             axis=Axis::Vertical
@@ -112,7 +121,7 @@ fn keep_in_address(id: SessionId, named: Option<TaskId>) -> impl Fn(TaskId) {
 
 /// Explains why nothing arrives, if that is so.
 #[component]
-fn ConnectionBanner(feed: Feed) -> impl IntoView {
+fn ConnectionBanner(id: SessionId, feed: Feed) -> impl IntoView {
     let text = move || match feed.connection.get() {
         Connection::Connecting | Connection::Live => None,
         Connection::Lost(error) => Some(format!("Connection lost, trying again … {error}")),
@@ -125,5 +134,8 @@ fn ConnectionBanner(feed: Feed) -> impl IntoView {
         <div role="status" class="connection">
             {move || text().map(|text| view! { <p class="banner">{text}</p> })}
         </div>
+        {move || {
+            (feed.connection.get() == Connection::Ended).then(|| view! { <Continue id=id /> })
+        }}
     }
 }
