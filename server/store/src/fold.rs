@@ -4,6 +4,7 @@
 //! or from the store after a restart, the same function gives the same record. No clock, no I/O.
 
 mod job;
+mod portal;
 mod session;
 mod task;
 
@@ -14,6 +15,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use job::{JobFold, JobNote};
+pub use portal::{FolderTrust, InstalledEntry, Installer, LoginFacts, PortalFold, PortalNote};
 pub use session::{PromptAuthor, QueuedPrompt, SessionFold, SessionNote};
 pub use task::{TaskFold, TaskNote};
 
@@ -141,7 +143,8 @@ where
     Ok(true)
 }
 
-fn to_fact(at: u64, what: &impl Serialize) -> Fact {
+/// A fact or a note as it is stored, outside of the search.
+pub(crate) fn to_fact(at: u64, what: &impl Serialize) -> Fact {
     let json = serde_json::to_string(what).unwrap_or_default().into();
     Fact { at, json, is_searchable: false }
 }

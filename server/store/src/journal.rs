@@ -27,10 +27,13 @@ mod sqlite;
 #[cfg(test)]
 mod tests;
 
+use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use wire::{EntityKind, EntityState, LiveToken, Usage};
 
 pub use entity::{Entity, ParseEntityError};
@@ -62,6 +65,8 @@ pub struct Append {
     pub after_note: u64,
     /// New notes, which only the portal reads.
     pub notes: Vec<Fact>,
+    /// Whether these notes replace all earlier ones, which are deleted. They are numbered from 1.
+    pub replaces_notes: bool,
     /// The fold of all facts and notes up to here. A new entity needs one.
     pub record: Option<Record>,
     /// The blocks that these facts close, by the number of the fact that opened each. Their chunks
@@ -78,6 +83,7 @@ impl Append {
             facts: Vec::new(),
             after_note,
             notes: Vec::new(),
+            replaces_notes: false,
             record: None,
             closed_blocks: Vec::new(),
         }
@@ -228,6 +234,25 @@ pub enum StoreError {
     Unavailable(String),
 }
 
+/// How long a call waits for what it did to become durable. Callers have time-outs of their own.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Waits until something is durable, but not for long.
+pub(crate) async fn wait_for(
+    journal: &dyn Journal,
+    durable: impl Future<Output = Result<(), StoreError>>,
+) -> Result<(), StoreError> {
+    timeout(PATIENCE, durable).await.unwrap_or_else(|_| {
+        let reason = journal.trouble();
+        Err(StoreError::Unavailable(reason.unwrap_or_else(|| "it is too slow".to_owned())))
+    })
+}
+
+/// Refuses what would have to be kept while nothing can be.
+pub(crate) fn check_store(journal: &dyn Journal) -> Result<(), StoreError> {
+    journal.trouble().map_or(Ok(()), |reason| Err(StoreError::Unavailable(reason)))
+}
+
 /// Resolves when a batch is durable, or has failed.
 #[derive(Debug)]
 pub struct Ticket(oneshot::Receiver<Result<(), StoreError>>);
@@ -288,7 +313,8 @@ pub trait Journal: Send + Sync + 'static {
     /// Entities by age or by words, newest first.
     async fn history(&self, query: HistoryQuery) -> Result<HistoryPage, StoreError>;
 
-    /// Deletes an entity with all that belongs to it. An unknown entity is not an error.
+    /// Deletes an entity with all that belongs to it. An unknown entity is not an error. The portal
+    /// itself is not deleted.
     async fn delete(&self, entity: Entity) -> Result<(), StoreError>;
 
     /// Deletes the entities that ended before a time, with all that belongs to them, and returns

@@ -63,6 +63,8 @@ conformance! {
     what_belongs_to_something_is_deleted_with_it,
     what_ended_long_ago_expires,
     open_blocks_and_cursors_are_kept,
+    notes_can_be_replaced_by_fewer,
+    the_portal_is_in_no_list_and_stays,
 }
 
 fn fact(at: u64, json: &str) -> Fact {
@@ -472,4 +474,39 @@ async fn open_blocks_and_cursors_are_kept(journal: Kept) {
     journal.delete(entity).await.expect("deleted");
     assert_eq!(journal.chunks(entity).await, Ok(Vec::new()));
     assert_eq!(journal.cursors(entity).await, Ok(Vec::new()));
+}
+
+async fn notes_can_be_replaced_by_fewer(journal: Kept) {
+    let (entity, other) = (session(), session());
+    let notes: Vec<_> = (1..=5).map(|at| fact(at, &format!("[{at}]"))).collect();
+    for entity in [entity, other] {
+        let begun = begin(entity, "s", vec![fact(1, "1")]);
+        keep(&*journal, Append { notes: notes.clone(), ..begun }).await;
+    }
+    let shorter = |after_note| Append {
+        notes: vec![fact(6, "[6]"), fact(7, "[7]")],
+        replaces_notes: true,
+        ..Append::new(entity, 1, after_note)
+    };
+    let late = journal.submit(shorter(4).into()).durable().await;
+    assert_eq!(late, Err(StoreError::Conflict { entity, expected: 4, found: 5 }));
+    keep(&*journal, shorter(5)).await;
+    keep(&*journal, Append { notes: vec![fact(8, "[8]")], ..Append::new(entity, 1, 2) }).await;
+    let texts = |notes: Vec<Fact>| notes.into_iter().map(|note| note.json).collect::<Vec<_>>();
+    let stored = journal.notes(entity).await.expect("notes");
+    assert_eq!(texts(stored), ["[6]", "[7]", "[8]"].map(Arc::from));
+    let (_, facts, count) = journal.record(entity).await.expect("read").expect("known");
+    assert_eq!((facts, count), (1, 3));
+    assert_eq!(journal.notes(other).await.expect("notes").len(), 5, "only its own");
+}
+
+async fn the_portal_is_in_no_list_and_stays(journal: Kept) {
+    let portal = Append { notes: vec![fact(1, "{}")], ..begin(Entity::Portal, "word", Vec::new()) };
+    keep(&*journal, portal).await;
+    keep(&*journal, begin(session(), "word", Vec::new())).await;
+    search_until(&*journal, "word", &["word"]).await;
+    assert_eq!(titles(&*journal, query()).await, ["word"], "the session");
+    assert_eq!(journal.expire(u64::MAX).await, Ok(0));
+    journal.delete(Entity::Portal).await.expect("no error");
+    assert_eq!(journal.notes(Entity::Portal).await.expect("notes").len(), 1);
 }

@@ -9,12 +9,12 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::log::Kept;
 use super::{LiveEntry, LiveLog, LiveShared, LiveSource, Note};
 use crate::fold;
-use crate::journal::{Batch, Entity, StoreError};
+use crate::journal::{Batch, Entity, StoreError, check_store, wait_for};
 
 /// Finds logs, and frees those that have ended and that nobody can read any more.
 pub struct LiveRegistry<Id, E: LiveEntry> {
@@ -33,8 +33,6 @@ pub struct Loaded<E: LiveEntry> {
 
 /// How much of an open block a crash may lose.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
-/// How long a call waits for what it did to become durable. Callers have time-outs of their own.
-const STORE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Is told of what was freed.
 type OnFree<Id> = Box<dyn Fn(&[Id]) + Send + Sync>;
@@ -132,20 +130,14 @@ where
 
     /// Refuses what would have to be kept while nothing can be.
     pub fn check_store(&self) -> Result<(), StoreError> {
-        match self.shared.journal.trouble() {
-            Some(reason) => Err(StoreError::Unavailable(reason)),
-            None => Ok(()),
-        }
+        check_store(&*self.shared.journal)
     }
 
     /// Waits until everything that happened to an entity so far is durable, but not for long.
     /// Cancel safe.
     pub async fn durable(&self, id: Id) -> Result<(), StoreError> {
         let Some(log) = self.get(id) else { return Ok(()) };
-        timeout(STORE_PATIENCE, log.durable()).await.unwrap_or_else(|_| {
-            let reason = self.shared.journal.trouble();
-            Err(StoreError::Unavailable(reason.unwrap_or_else(|| "it is too slow".to_owned())))
-        })
+        wait_for(&*self.shared.journal, log.durable()).await
     }
 
     /// What the logs have in common.

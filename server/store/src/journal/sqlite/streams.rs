@@ -74,7 +74,7 @@ impl Streams {
     }
 
     fn append(&mut self, database: &Connection, append: &Append) -> Result<(), Refusal> {
-        let Append { entity, after, facts, after_note, notes, record, closed_blocks } = append;
+        let Append { entity, after, facts, after_note, notes, record, closed_blocks, .. } = append;
         let stored = self.find(database, *entity)?;
         let (has_facts, has_notes) = stored.map_or((0, 0), |known| (known.facts, known.notes));
         for (expected, found) in [(*after, has_facts), (*after_note, has_notes)] {
@@ -92,6 +92,12 @@ impl Streams {
             }
         };
         known.facts = add(database, Table::Fact, known.number, known.facts, facts)?;
+        if append.replaces_notes {
+            database
+                .prepare_cached("DELETE FROM note WHERE key BETWEEN ?1 AND ?2")?
+                .execute(range(known.number))?;
+            known.notes = 0;
+        }
         known.notes = add(database, Table::Note, known.number, known.notes, notes)?;
         match record {
             Some(record) => replace(database, known, stored.is_none(), record)?,
@@ -201,7 +207,9 @@ impl Streams {
 
     /// Deletes an entity with all that belongs to it.
     pub(super) fn delete(&mut self, database: &Connection, entity: Entity) -> Result<(), Refusal> {
-        if let Some(known) = self.find(database, entity)? {
+        if entity != Entity::Portal
+            && let Some(known) = self.find(database, entity)?
+        {
             self.delete_tree(database, known.number)?;
         }
         Ok(())
@@ -313,6 +321,11 @@ fn add(
     Ok(seq)
 }
 
+/// The first and the last key of an entity.
+fn range(number: i64) -> [i64; 2] {
+    [key(number, 0), key(number, u64::from(u32::MAX))]
+}
+
 fn mark_unindexed(database: &Connection, key: i64) -> Result<(), rusqlite::Error> {
     database
         .prepare_cached("INSERT OR IGNORE INTO unindexed (key) VALUES (?1)")?
@@ -321,7 +334,7 @@ fn mark_unindexed(database: &Connection, key: i64) -> Result<(), rusqlite::Error
 }
 
 fn delete_one(database: &Connection, number: i64) -> Result<(), rusqlite::Error> {
-    let range = [key(number, 0), key(number, u64::from(u32::MAX))];
+    let range = range(number);
     // Texts are deleted from a contentless index by key; `search_docsize` has the keys.
     let indexed: Vec<i64> = database
         .prepare_cached("SELECT id FROM search_docsize WHERE id BETWEEN ?1 AND ?2")?

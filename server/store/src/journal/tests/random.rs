@@ -13,6 +13,7 @@ enum Step {
         entity: u8,
         facts: u8,
         notes: u8,
+        replaces_notes: bool,
         is_wrong: bool,
         ends: bool,
     },
@@ -28,14 +29,14 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let entity = || 0_u8..5;
-    let wrong = || prop::bool::weighted(0.2);
+    let seldom = || prop::bool::weighted(0.2);
     let step = prop_oneof![
-        6 => (entity(), 0_u8..4, 0_u8..3, wrong(), prop::bool::weighted(0.2)).prop_map(
-            |(entity, facts, notes, is_wrong, ends)| Step::Append {
-                entity, facts, notes, is_wrong, ends
+        6 => (entity(), 0_u8..4, 0_u8..3, seldom(), seldom(), seldom()).prop_map(
+            |(entity, facts, notes, replaces_notes, is_wrong, ends)| Step::Append {
+                entity, facts, notes, replaces_notes, is_wrong, ends
             }
         ),
-        3 => (entity(), entity(), wrong())
+        3 => (entity(), entity(), seldom())
             .prop_map(|(entity, other, is_wrong)| Step::Both { entity, other, is_wrong }),
         1 => entity().prop_map(Step::Delete),
         1 => (0_u64..60).prop_map(Step::Expire),
@@ -70,10 +71,11 @@ async fn append(journal: &dyn Journal, index: u8, time: u64, is_wrong: bool) -> 
 
 async fn apply(journal: &dyn Journal, time: u64, step: &Step) -> String {
     match *step {
-        Step::Append { entity, facts, notes, is_wrong, ends } => {
+        Step::Append { entity, facts, notes, replaces_notes, is_wrong, ends } => {
             let mut append = append(journal, entity, time, is_wrong).await;
             append.facts = vec![append.facts[0].clone(); facts.into()];
             append.notes = vec![fact(time, "{}"); notes.into()];
+            append.replaces_notes = replaces_notes;
             if let Some(record) = &mut append.record {
                 record.ended_at = ends.then_some(time);
             }
