@@ -300,7 +300,6 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
         &file.text,
         working_directory,
         test,
-        data.as_deref(),
         &secret_variables,
     )?;
 

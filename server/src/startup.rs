@@ -23,10 +23,13 @@ use engine::job::{JobManager, JobSettings};
 use engine::recovery::recover;
 use engine::session::{SessionManager, SessionSettings};
 use engine::task::TaskManager;
+use engine::trust::PortalTrust;
+use extensions::ExtensionSettings;
 use platform::lifecycle::Lifecycle;
 use platform::repository;
 use store::journal::{OpenError, StoreError};
 use store::live::{LiveSettings, LiveShared};
+use store::portal::PortalLog;
 #[cfg(unix)]
 use tokio::signal::unix;
 use tokio::time::Instant;
@@ -47,6 +50,8 @@ use crate::site::Site;
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(4);
 /// How much of that is left to the journal in any case, to write what happened last.
 const CLOSING_TIME: Duration = Duration::from_millis(500);
+/// The file in the data folder in which earlier versions stored which extensions are trusted.
+const TRUST_FILE: &str = "extensions.json";
 /// The default limit of systems.
 const USUAL_FILE_LIMIT: u64 = 256;
 /// The exit code that shells expect of a process killed by Ctrl-C.
@@ -120,11 +125,12 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     let live = if settings.test { LiveSettings::for_tests() } else { LiveSettings::default() };
     let opened = OpenJournal::open(&settings.store)?;
     let live = LiveShared::with_journal(live, opened.journal());
+    let portal = open_portal_log(settings, &live, &lifecycle).await?;
     let interrupted = recover(&live).await?;
     if interrupted > 0 {
         tracing::info!(interrupted, "ended what was cut off when the server stopped");
     }
-    let sessions = start_sessions(settings, &repo_root, live.clone(), &lifecycle);
+    let sessions = start_sessions(settings, &repo_root, live.clone(), portal.clone(), &lifecycle);
     lifecycle.spawn(resume_queues(sessions.clone(), lifecycle.token()));
     let entries = install_entry(settings, &sessions).await?;
     let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
@@ -229,11 +235,28 @@ async fn resume_queues(sessions: Arc<SessionManager>, ending: CancellationToken)
     ending.run_until_cancelled(sessions.resume_queues()).await;
 }
 
+/// Reads what was decided about the portal. Decisions of earlier versions are taken over once, if
+/// they will last.
+async fn open_portal_log(
+    settings: &Settings,
+    live: &Arc<LiveShared>,
+    lifecycle: &Lifecycle,
+) -> Result<Arc<PortalLog>, StoreError> {
+    let portal = PortalLog::open(live.clone(), lifecycle).await?;
+    if let Some(data) = &settings.data
+        && live.journal().is_lasting()
+    {
+        PortalTrust(portal.clone()).adopt_file(&data.join(TRUST_FILE)).await?;
+    }
+    Ok(portal)
+}
+
 /// The available models, and the manager of sessions with them.
 fn start_sessions(
     settings: &Settings,
     repo_root: &Path,
     live: Arc<LiveShared>,
+    portal: Arc<PortalLog>,
     lifecycle: &Lifecycle,
 ) -> Arc<SessionManager> {
     let simulated = Simulated::new(SimulatedSettings {
@@ -250,7 +273,10 @@ fn start_sessions(
             secrets: settings.secret_variables.clone(),
             ..CommandSettings::default()
         },
-        extensions: settings.extensions.clone(),
+        extensions: ExtensionSettings {
+            trust_store: Some(Arc::new(PortalTrust(portal))),
+            ..settings.extensions.clone()
+        },
         safeguards: settings.safeguards.clone(),
         ..SessionSettings::new(repo_root)
     };

@@ -170,6 +170,8 @@ fn a_full_store_refuses_what_it_cannot_keep_lets_everybody_stop_and_recovers() {
         prlimit(Some(process), Resource::Fsize, limit).expect("our child")
     };
     let session = server.start_session();
+    let trust = format!("{session}/extensions/trust");
+    assert_eq!(server.post(&trust, "allow")["trusted"], json!(true));
     let before = limit_file_sizes(&server, Some(0));
     let (status, reply) = server.call("POST", &format!("{session}/query"), "", "say one");
     assert_eq!(status, 503, "{reply}");
@@ -178,6 +180,12 @@ fn a_full_store_refuses_what_it_cannot_keep_lets_everybody_stop_and_recovers() {
     assert!(reply["message"].is_string(), "{reply}");
     let start = "/api/copilot/session/start/gpt-5-mini";
     assert_eq!(server.call("POST", start, "", "").0, 503);
+    assert_eq!(server.call("POST", &trust, "", "forbid").0, 503, "it may be forgotten");
+    let listed = server.get(&format!("{session}/extensions"));
+    assert_eq!(listed["trusted"], json!(false), "but it holds: {listed}");
+    assert_eq!(server.call("POST", &trust, "", "allow").0, 503);
+    let listed = server.get(&format!("{session}/extensions"));
+    assert_eq!(listed["trusted"], json!(false), "{listed}");
     assert_eq!(server.post(&format!("{session}/abort"), ""), json!({}));
     assert_eq!(server.post(&format!("{session}/stop"), "")["result"], "Closed");
 
@@ -190,6 +198,18 @@ fn a_full_store_refuses_what_it_cannot_keep_lets_everybody_stop_and_recovers() {
     let items = kept["items"].as_array().expect("items");
     let stopped = items.iter().find(|item| item["id"] == id).expect("it is kept");
     assert_eq!(stopped["state"], "closed", "what was done meanwhile is kept, too");
+
+    // Long before that, or the start would not have been answered.
+    server.kill_and_restart();
+    let listed = server.get(&format!("{}/extensions", server.start_session()));
+    assert_eq!(listed["trusted"], json!(false), "what was withdrawn stays withdrawn");
+    assert_eq!(
+        server.post(&format!("{}/extensions/trust", server.start_session()), "allow")["trusted"],
+        json!(true)
+    );
+    server.kill_and_restart();
+    let listed = server.get(&format!("{}/extensions", server.start_session()));
+    assert_eq!(listed["trusted"], json!(true), "what was allowed stays allowed");
 }
 
 #[cfg(target_os = "linux")]
@@ -230,7 +250,7 @@ fn all_in(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn what_is_remembered_is_its_owners_alone_and_is_tightened_if_found_wider() {
-    let program = Program::new(&[]).after("umask 000");
+    let program = Program::new(&["--store", "sqlite"]).after("umask 000");
     let data = program.data();
     // Left by an earlier version.
     fs::create_dir(data.join("bridge")).expect("a folder");
@@ -257,8 +277,9 @@ fn what_is_remembered_is_its_owners_alone_and_is_tightened_if_found_wider() {
             name != "old.json" && Path::new(&name).extension().is_some_and(|kind| kind == "json")
         })
     });
-    let text = fs::read_to_string(data.join("extensions.json")).expect("what was decided");
-    assert!(text.contains(&*server.program.work().display().to_string()), "{text}");
+    let text = fs::read_to_string(data.join("extensions.json")).expect("left as it was");
+    assert_eq!(text, "{}");
+    assert!(data.join("portal.db").exists());
     let found = all_in(&data);
     assert!(found.len() >= 5, "{found:?}");
     for path in found {

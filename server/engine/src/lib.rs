@@ -4,6 +4,7 @@
 //! - [`entry`]: the tasks and jobs that the portal offers.
 //! - [`task`]: a prompt with conditions, in sessions of its own or a borrowed one.
 //! - [`job`]: trees of tasks that run as a unit.
+//! - [`trust`]: which extensions may run, kept in the log of the portal.
 //! - [`bridge`]: prompts and agent runs in workspace folders, for plain HTTP clients.
 
 pub mod bridge;
@@ -13,3 +14,4 @@ pub mod recovery;
 mod running;
 pub mod session;
 pub mod task;
+pub mod trust;

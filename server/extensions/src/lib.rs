@@ -46,14 +46,15 @@ use trust::{Standing, Trust};
 
 pub use session::hooks::ErrorHandling;
 pub use session::{SessionExtensions, SessionParts, SessionPort};
+pub use trust::{Decision, NotKept, TrustStore, read_trust_file};
 
 /// Where extensions are found, and which may run.
 #[derive(Clone, Debug)]
 pub struct ExtensionSettings {
     /// The folder of the user's extensions.
     pub user_folder: Option<PathBuf>,
-    /// The file that stores which folders are allowed; without it, decisions are lost at the end.
-    pub trust_file: Option<PathBuf>,
+    /// Keeps which folders are allowed; without it, decisions last as long as the process.
+    pub trust_store: Option<Arc<dyn TrustStore>>,
     /// Whether extensions are allowed in every folder.
     pub allow_everywhere: bool,
     /// Folders in which extensions are allowed.
@@ -77,7 +78,7 @@ impl Default for ExtensionSettings {
     fn default() -> Self {
         Self {
             user_folder: None,
-            trust_file: None,
+            trust_store: None,
             allow_everywhere: false,
             allowed: Vec::new(),
             sdk_path: None,
@@ -101,28 +102,25 @@ pub struct ExtensionHost {
 impl ExtensionHost {
     /// Loads the decisions that were stored before.
     pub fn new(settings: ExtensionSettings, lifecycle: Lifecycle) -> Arc<Self> {
-        let (file, allowed) = (settings.trust_file.clone(), settings.allowed.clone());
-        let trust = Trust::new(file, settings.allow_everywhere, allowed);
+        let (store, allowed) = (settings.trust_store.clone(), settings.allowed.clone());
+        let trust = Trust::new(store, settings.allow_everywhere, allowed);
         Arc::new(Self { settings, trust, runtime: OnceCell::new(), lifecycle })
     }
 
     /// Whether every extension in a folder (see [`trusted_folder`]) may be started in its current
-    /// content. For agents that start all of them or none. Blocks.
-    pub fn trusts_all(&self, folder: &Path) -> bool {
-        let found = discover(folder, self.settings.user_folder.as_deref());
+    /// content. For agents that start all of them or none.
+    pub async fn trusts_all(&self, folder: &Path) -> bool {
         self.trust.is_trusted(folder)
-            && self.judge(folder, found).into_iter().all(|(_, problem)| problem.is_none())
+            && self.judge(folder).await.into_iter().all(|(_, problem)| problem.is_none())
     }
 
-    /// Each of the found extensions, with the reason if it must not be started. Blocks.
-    fn judge(&self, folder: &Path, found: Vec<Found>) -> Vec<(Found, Option<String>)> {
-        let read = |found: &Found| found.hash().map_err(|error| error.to_string());
-        let hashes: Vec<_> = found.iter().map(read).collect();
-        let known = || known_hashes(&found, &hashes);
-        let standing = self.trust.standing(folder, known);
-        let judged = found.into_iter().zip(hashes).map(|(found, hash)| {
+    /// Each of the extensions that are found, with the reason if it must not be started.
+    async fn judge(&self, folder: &Path) -> Vec<(Found, Option<String>)> {
+        let found = self.find(folder).await;
+        let standing = self.trust.standing(folder, known_hashes(&found)).await;
+        let judged = found.into_iter().map(|(found, hash)| {
             let problem = match (&standing, hash) {
-                (Standing::Untrusted(reason), _) => Some((*reason).to_owned()),
+                (Standing::Untrusted(reason), _) => Some(reason.clone()),
                 (Standing::Trusted(_), Err(error)) => Some(format!("it can't be checked: {error}")),
                 (Standing::Trusted(hashes), Ok(hash)) => match hashes.get(&found.key()) {
                     Some(trusted) if *trusted == hash => None,
@@ -135,14 +133,23 @@ impl ExtensionHost {
         judged.collect()
     }
 
-    /// Allows the current extensions of a folder, or forbids all. Blocks.
-    fn decide(&self, folder: &Path, is_trusted: bool) {
-        if !is_trusted {
-            return self.trust.forbid(folder);
-        }
-        let found = discover(folder, self.settings.user_folder.as_deref());
-        let hashes: Vec<_> = found.iter().map(Found::hash).collect();
-        self.trust.allow(folder, known_hashes(&found, &hashes));
+    /// Allows the current extensions of a folder, now and later. Takes effect when it is durable.
+    async fn allow(&self, folder: &Path) -> Result<(), NotKept> {
+        let found = self.find(folder).await;
+        self.trust.allow(folder, known_hashes(&found)).await
+    }
+
+    /// The extensions of a folder, each with the hash of its content.
+    async fn find(&self, folder: &Path) -> Vec<(Found, Result<String, String>)> {
+        let (folder, user_folder) = (folder.to_owned(), self.settings.user_folder.clone());
+        let finding = tokio::task::spawn_blocking(move || {
+            let hashed = |found: Found| {
+                let hash = found.hash().map_err(|error| error.to_string());
+                (found, hash)
+            };
+            discover(&folder, user_folder.as_deref()).into_iter().map(hashed).collect()
+        });
+        finding.await.unwrap_or_default()
     }
 
     /// Searches until the runtime is found, then keeps it.
@@ -151,8 +158,8 @@ impl ExtensionHost {
     }
 }
 
-fn known_hashes<E>(found: &[Found], hashes: &[Result<String, E>]) -> BTreeMap<String, String> {
-    let known = found.iter().zip(hashes);
+fn known_hashes(found: &[(Found, Result<String, String>)]) -> BTreeMap<String, String> {
+    let known = found.iter();
     known.filter_map(|(found, hash)| Some((found.key(), hash.as_ref().ok()?.clone()))).collect()
 }
 

@@ -17,11 +17,11 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wire::{ExtensionInfo, ExtensionState, Extensions, LogLevel, SessionId, SessionResponse};
 
-use super::ExtensionHost;
-use super::discovery::{Found, discover};
+use super::discovery::Found;
 use super::events::Events;
 use super::peer::{INVALID_PARAMS, Refusal, UNKNOWN_METHOD};
 use super::process::{Launch, Process};
+use super::{ExtensionHost, NotKept};
 use hooks::Hooks;
 use program::{Joining, Program, reported_info};
 
@@ -139,16 +139,22 @@ impl SessionExtensions {
         }
     }
 
-    /// Decides whether extensions may run in the folder, now and later.
-    pub async fn decide(self: &Arc<Self>, is_trusted: bool) {
-        let session = Arc::clone(self);
-        let deciding = tokio::task::spawn_blocking(move || {
-            session.host.decide(&session.parts.root, is_trusted);
-        });
-        if deciding.await.is_err() {
-            tracing::error!("trust could not be decided");
-        }
+    /// Allows the extensions of the folder as they are, and starts them once that is durable.
+    pub async fn allow(self: &Arc<Self>) -> Result<(), NotKept> {
+        self.host.allow(&self.parts.root).await?;
         self.reload().await;
+        Ok(())
+    }
+
+    /// Forbids the extensions of the folder. They can't be started from now on; the future stops
+    /// those of this session, and then says whether that will be remembered.
+    pub fn forbid(self: &Arc<Self>) -> impl Future<Output = Result<(), NotKept>> + use<> {
+        let kept = self.host.trust.forbid(&self.parts.root);
+        let session = Arc::clone(self);
+        async move {
+            session.reload().await;
+            kept.await
+        }
     }
 
     /// Informs the extensions, and then ends them.
@@ -273,14 +279,8 @@ impl SessionExtensions {
     }
 
     /// All extensions that were found, each with the reason if it must not be started.
-    async fn judged(self: &Arc<Self>) -> Vec<(Found, Option<String>)> {
-        let session = Arc::clone(self);
-        let found = tokio::task::spawn_blocking(move || {
-            let user_folder = session.host.settings.user_folder.as_deref();
-            let found = discover(&session.parts.root, user_folder);
-            session.host.judge(&session.parts.root, found)
-        });
-        found.await.unwrap_or_default()
+    async fn judged(&self) -> Vec<(Found, Option<String>)> {
+        self.host.judge(&self.parts.root).await
     }
 
     async fn start_all(self: &Arc<Self>, source: &str) {

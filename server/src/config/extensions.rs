@@ -10,10 +10,6 @@ use super::ConfigError;
 use super::command_line::CommandLine;
 use super::text::FileText;
 
-/// Name of the file, in the folder for stored data, that lists the folders whose extensions may
-/// run.
-const TRUST_FILE: &str = "extensions.json";
-
 /// `[extensions]`
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
@@ -29,7 +25,6 @@ pub(super) fn settle(
     file: &FileText,
     working_directory: &Path,
     is_test: bool,
-    data: Option<&Path>,
     secrets: &[String],
 ) -> Result<ExtensionSettings, ConfigError> {
     for folder in &table.allow {
@@ -43,7 +38,6 @@ pub(super) fn settle(
     let copilot = variable("COPILOT_HOME").or_else(|| Some(home?.join(".copilot")));
     Ok(ExtensionSettings {
         user_folder: copilot.filter(|_| !is_test).map(|folder| folder.join("extensions")),
-        trust_file: data.map(|folder| folder.join(TRUST_FILE)),
         allow_everywhere: line.allow_extensions,
         allowed: table.allow.iter().map(|folder| folder.get_ref().clone()).collect(),
         sdk_path: sdk_path.map(|path| working_directory.join(path)),
@@ -92,6 +86,6 @@ mod tests {
     #[test]
     fn test_mode_leaves_the_users_alone() {
         let settings = run("", &["--test"]).expect("settings");
-        assert_eq!((settings.user_folder, settings.trust_file), (None, None));
+        assert_eq!(settings.user_folder, None);
     }
 }

@@ -47,9 +47,10 @@ pub(super) async fn trust_extensions(
         return error::said_no(ErrorName::InvalidExtensionTrust, Some(message));
     };
     match state.sessions.find(id).await {
-        Ok(session) => {
-            listed(Ok(session.trust_extensions(decision == ExtensionTrust::Allow).await))
-        }
+        Ok(session) => listed(match decision {
+            ExtensionTrust::Allow => session.allow_extensions().await,
+            ExtensionTrust::Forbid => session.forbid_extensions().await,
+        }),
         Err(error) => listed(Err(error)),
     }
 }

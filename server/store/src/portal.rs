@@ -17,6 +17,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -74,6 +75,15 @@ impl PortalLog {
             }
             state.stored += 1;
         }
+        Ok(Self::with_state(shared, state, lifecycle))
+    }
+
+    /// An empty log, for a server whose journal is empty.
+    pub fn new(shared: Arc<LiveShared>, lifecycle: &Lifecycle) -> Arc<Self> {
+        Self::with_state(shared, State::default(), lifecycle)
+    }
+
+    fn with_state(shared: Arc<LiveShared>, mut state: State, lifecycle: &Lifecycle) -> Arc<Self> {
         state.rewrite_at = state.shortest() + REWRITE_AFTER;
         let log = Arc::new_cyclic(|this| Self {
             shared,
@@ -85,7 +95,12 @@ impl PortalLog {
         lifecycle.spawn(async move {
             token.run_until_cancelled(tended.submit_refused()).await;
         });
-        Ok(log)
+        log
+    }
+
+    /// Refuses what would have to be kept while nothing can be.
+    pub fn check_store(&self) -> Result<(), StoreError> {
+        check_store(&**self.shared.journal())
     }
 
     /// Looks at what was decided. What is not durable yet is included.
@@ -110,7 +125,7 @@ impl PortalLog {
     /// note that was not durable in time may become so later. Cancel safe: once it is noted, it is
     /// written whether or not anybody waits.
     pub async fn keep(&self, note: PortalNote) -> Result<(), StoreError> {
-        check_store(&**self.shared.journal())?;
+        self.check_store()?;
         self.note(note);
         self.durable().await
     }
@@ -165,6 +180,12 @@ impl PortalLog {
                 let _ = settled.changed().await;
             }
         }
+    }
+}
+
+impl fmt::Debug for PortalLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PortalLog").finish_non_exhaustive()
     }
 }
 

@@ -2,10 +2,15 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use extensions::ExtensionSettings;
+use engine::trust::PortalTrust;
+use extensions::{ExtensionSettings, TrustStore};
+use platform::lifecycle::Lifecycle;
 use serde_json::{Value, json};
+use store::live::{LiveSettings, LiveShared};
+use store::portal::PortalLog;
 use tempfile::TempDir;
 use tests::{Options, TestApp, TestSession};
 
@@ -91,7 +96,11 @@ async fn trust_without_hashes_counts_no_more() {
     let file = folder.path().join("extensions.json");
     fs::write(&file, json!({ "folders": { root.to_str().expect("text"): true } }).to_string())
         .expect("a file");
-    let extensions = ExtensionSettings { trust_file: Some(file), ..ExtensionSettings::default() };
+    let live = LiveShared::new(LiveSettings::for_tests());
+    let trust = PortalTrust(PortalLog::new(live, &Lifecycle::new()));
+    trust.adopt_file(&file).await.expect("kept in memory");
+    let trust_store: Option<Arc<dyn TrustStore>> = Some(Arc::new(trust));
+    let extensions = ExtensionSettings { trust_store, ..ExtensionSettings::default() };
     let app = TestApp::with(Options { extensions, ..Options::default() });
     let session = app.start_in(project.path()).await;
     let (state_of, why) = state(&app, &session, "good").await;

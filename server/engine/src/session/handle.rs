@@ -107,19 +107,31 @@ impl Session {
         self.extensions.list().await
     }
 
-    /// Decides whether extensions of its folder are trusted, now and later. Trusted ones are
-    /// started in this session; otherwise they are stopped in all sessions of that folder.
+    /// Allows the extensions of its folder as they are, now and later, and starts them in this
+    /// session when that is durable.
     ///
     /// Cancel safe: it completes even if nobody waits.
-    pub async fn trust_extensions(&self, is_trusted: bool) -> Extensions {
-        let others = if is_trusted { Vec::new() } else { self.extensions_of_others() };
+    pub async fn allow_extensions(&self) -> Result<Extensions, SessionError> {
         let extensions = Arc::clone(&self.extensions);
-        let decided = async move {
-            extensions.decide(is_trusted).await;
-            join_all(others.iter().map(SessionExtensions::reload)).await;
+        let allowed = self.lifecycle.spawn(async move { extensions.allow().await }).await;
+        allowed.unwrap_or(Ok(())).map_err(|_| SessionError::StoreUnavailable)?;
+        Ok(self.extensions.list().await)
+    }
+
+    /// Forbids the extensions of its folder, now and later, and stops them in all sessions of that
+    /// folder, whether or not it can be stored.
+    ///
+    /// Cancel safe: it completes even if nobody waits.
+    pub async fn forbid_extensions(&self) -> Result<Extensions, SessionError> {
+        let forbidden = self.extensions.forbid();
+        let others = self.extensions_of_others();
+        let stopped = async move {
+            let others = join_all(others.iter().map(SessionExtensions::reload));
+            tokio::join!(forbidden, others).0
         };
-        let _ = self.lifecycle.spawn(decided).await;
-        self.extensions.list().await
+        let kept = self.lifecycle.spawn(stopped).await;
+        kept.unwrap_or(Ok(())).map_err(|_| SessionError::StoreUnavailable)?;
+        Ok(self.extensions.list().await)
     }
 
     /// The extensions of other sessions that share this one's trusted folder.

@@ -308,22 +308,20 @@ impl SessionManager {
     /// Resolves a folder. `agent_runs_extensions`: the agent itself starts the extensions it finds
     /// there.
     async fn resolve(&self, folder: &Path, agent_runs_extensions: bool) -> ResolvedFolder {
-        let (given, extensions) = (folder.to_owned(), self.extensions.clone());
+        let given = folder.to_owned();
         let resolving = tokio::task::spawn_blocking(move || {
             let root = trusted_folder(&given);
-            let allowed_extensions = if agent_runs_extensions && extensions.trusts_all(&root) {
-                AllowedExtensions::All
-            } else {
-                AllowedExtensions::None
-            };
-            let real = given.canonicalize().unwrap_or(given);
-            ResolvedFolder { real, root, allowed_extensions }
+            (given.canonicalize().unwrap_or(given), root)
         });
-        resolving.await.unwrap_or_else(|_| ResolvedFolder {
-            real: folder.to_owned(),
-            root: folder.to_owned(),
-            allowed_extensions: AllowedExtensions::None,
-        })
+        let resolved = resolving.await;
+        let (real, root) = resolved.unwrap_or_else(|_| (folder.to_owned(), folder.to_owned()));
+        let allowed_extensions = if agent_runs_extensions && self.extensions.trusts_all(&root).await
+        {
+            AllowedExtensions::All
+        } else {
+            AllowedExtensions::None
+        };
+        ResolvedFolder { real, root, allowed_extensions }
     }
 
     /// The tools of an agent that has none of its own.

@@ -133,7 +133,7 @@ async fn a_provider_is_sent_context_and_new_tools_at_once() {
     project.write("late", &one_tool("late_tool", "better late"));
     // Allowed elsewhere: this session has not started it.
     let other = project.start_with("stub").await;
-    project.sessions.get(other).expect("an open session").trust_extensions(true).await;
+    project.sessions.get(other).expect("an open session").allow_extensions().await.expect("kept");
     let calls = |name: &str| Frames::new().call(0, "a", name, "{}").finish("tool_calls").done();
     stub.push(calls("extensions_reload").answer());
     stub.push(calls("late_tool").answer());

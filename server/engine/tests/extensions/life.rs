@@ -86,7 +86,8 @@ async fn nothing_is_started_in_a_folder_that_is_not_trusted() {
     let states: Vec<_> = listed.extensions.iter().map(|info| info.state).collect();
     assert_eq!(states, [ExtensionState::Untrusted; 2]);
 
-    let listed = project.sessions.get(id).expect("an open session").trust_extensions(true).await;
+    let listed =
+        project.sessions.get(id).expect("an open session").allow_extensions().await.expect("kept");
     assert!(listed.trusted);
     let states: Vec<_> = listed.extensions.iter().map(|info| info.state).collect();
     assert_eq!(states, [ExtensionState::Running; 2]);
@@ -96,7 +97,8 @@ async fn nothing_is_started_in_a_folder_that_is_not_trusted() {
     let other = project.start().await;
     let seen = project.ask(other, "use the greet_someone tool with you").await;
     assert_eq!(results(&seen), [Ok("Hello, you!".to_owned())]);
-    let listed = project.sessions.get(id).expect("an open session").trust_extensions(false).await;
+    let listed =
+        project.sessions.get(id).expect("an open session").forbid_extensions().await.expect("kept");
     assert_eq!(listed.extensions[0].state, ExtensionState::Untrusted);
     for session in [id, other] {
         let seen = project.ask(session, "use the greet_someone tool with you").await;

@@ -124,7 +124,7 @@ async fn a_model_can_write_an_extension_that_runs_when_somebody_has_allowed_it()
     let untrusted = "fresh (project): untrusted: it is new since extensions were allowed";
     assert_eq!(results[0], Ok(untrusted.to_owned()));
     assert!(results[1].is_err());
-    project.sessions.get(id).expect("an open session").trust_extensions(true).await;
+    project.sessions.get(id).expect("an open session").allow_extensions().await.expect("kept");
     let results = super::results(&project.ask(id, use_it).await);
     assert_eq!(results[0], Ok("fresh (project): running; tools: fresh_hello".to_owned()));
     assert_eq!(results[1], Ok("Hello, you!".to_owned()));

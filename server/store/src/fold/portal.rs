@@ -64,6 +64,8 @@ pub enum PortalNote {
 pub enum FolderTrust {
     /// None, whatever the settings say.
     Forbidden,
+    /// They were allowed before contents were recorded, which no longer counts.
+    Outdated,
     /// Those with these names and hashes of their contents.
     Allowed(BTreeMap<String, String>),
 }
@@ -163,8 +165,11 @@ impl PortalFold {
         match note {
             PortalNote::TrustAdopted { folders } => {
                 self.adopted_at = Some(at);
-                let folders = folders.iter();
-                self.trust.extend(folders.map(|(name, trust)| (name.clone(), (at, trust.clone()))));
+                for (folder, trust) in folders {
+                    // What was decided since is newer.
+                    let decided = self.trust.entry(folder.clone());
+                    decided.or_insert_with(|| (at, trust.clone()));
+                }
             }
             PortalNote::Trust { folder, trust } => {
                 self.trust.insert(folder.clone(), (at, trust.clone()));
