@@ -159,8 +159,9 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         lifecycle: lifecycle.clone(),
         policy: Policy {
             own_names: OwnNames::new(settings.host, &settings.allowed_hosts),
-            access: Arc::new(Access::new(
+            access: Arc::new(Access::with_log(
                 settings.access_key.iter().chain(&settings.keys).cloned(),
+                portal,
             )),
             max_body_bytes: settings.max_body_bytes,
         },

@@ -67,7 +67,9 @@ pub(super) async fn by_url(
     credentials: Result<Query<Credentials>, QueryRejection>,
 ) -> Response {
     match credentials {
-        Ok(Query(Credentials { key: Some(key) })) => log_in(&state, &key, address(from), &headers),
+        Ok(Query(Credentials { key: Some(key) })) => {
+            log_in(&state, &key, address(from), &headers).await
+        }
         Ok(Query(Credentials { key: None })) => match state.policy.access.logins.find(&headers) {
             Some(_) => Redirect::to(LIST).into_response(),
             None => form(&state, Hint::First),
@@ -86,13 +88,18 @@ pub(super) async fn by_form(
     match credentials {
         Ok(Form(credentials)) => {
             let key = credentials.key.unwrap_or_default();
-            log_in(&state, key.trim(), address(from), &headers)
+            log_in(&state, key.trim(), address(from), &headers).await
         }
         Err(rejection) => error::unreadable(rejection.status(), &rejection.body_text()),
     }
 }
 
-fn log_in(state: &AppState, key: &str, from: Option<IpAddr>, headers: &HeaderMap) -> Response {
+async fn log_in(
+    state: &AppState,
+    key: &str,
+    from: Option<IpAddr>,
+    headers: &HeaderMap,
+) -> Response {
     let access = &state.policy.access;
     if !access.is_locked() {
         // Nothing to log in to.
@@ -108,6 +115,7 @@ fn log_in(state: &AppState, key: &str, from: Option<IpAddr>, headers: &HeaderMap
     };
     tracing::info!(key = key.name(), ?from, "logged in");
     let cookie = access.logins.begin(key, from, headers);
+    access.logins.durable().await;
     ([(header::SET_COOKIE, cookie)], Redirect::to(DONE)).into_response()
 }
 
@@ -147,6 +155,7 @@ pub(super) async fn log_out(State(state): State<AppState>, headers: HeaderMap) -
     let logins = &state.policy.access.logins;
     if let Some(Caller::Login(id, _)) = logins.find(&headers) {
         logins.end(id);
+        logins.durable().await;
     }
     ([(header::SET_COOKIE, Logins::forget_cookie())], Redirect::to(PATH)).into_response()
 }
@@ -161,7 +170,9 @@ pub(super) async fn end_all(
         return error::role_not_allowed();
     }
     tracing::info!("all logins are ended");
-    state.policy.access.logins.end_all();
+    let logins = &state.policy.access.logins;
+    logins.end_all();
+    logins.durable().await;
     ([(header::SET_COOKIE, Logins::forget_cookie())], Redirect::to(PATH)).into_response()
 }
 

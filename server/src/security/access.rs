@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::Deed;
+use crate::hex::hex;
 
 /// What a key grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,6 +83,11 @@ impl AccessKey {
         equal(&self.key, key)
     }
 
+    /// Shows to who knows the cookie that a login was opened with this key, and nothing to others.
+    pub(super) fn proof(&self, cookie: &str) -> Hash {
+        Hash::of(&[cookie, &self.key])
+    }
+
     /// The path of the login URL. The only place where the key is shown: on the operator's own
     /// terminal.
     pub fn login_path(&self) -> String {
@@ -124,8 +130,35 @@ pub(super) fn random() -> String {
     [uuid::Uuid::new_v4(), uuid::Uuid::new_v4()].map(|part| part.simple().to_string()).concat()
 }
 
+/// A SHA-256 hash in hexadecimal digits. Two are compared in constant time.
+#[derive(Clone, Debug)]
+pub(super) struct Hash(String);
+
+impl Hash {
+    /// The hash of some texts, none of which contains a line feed.
+    pub(super) fn of(texts: &[&str]) -> Self {
+        Self(hex(&Sha256::digest(texts.join("\n"))))
+    }
+
+    /// A hash that was stored.
+    pub(super) fn stored(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+
+    /// As it is stored.
+    pub(super) fn into_text(self) -> String {
+        self.0
+    }
+}
+
+impl PartialEq for Hash {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.as_bytes().ct_eq(other.0.as_bytes()).into()
+    }
+}
+
 /// Compares hashes in constant time, so that neither content nor length leaks.
-pub(super) fn equal(a: &str, b: &str) -> bool {
+fn equal(a: &str, b: &str) -> bool {
     Sha256::digest(a).ct_eq(&Sha256::digest(b)).into()
 }
 

@@ -1,8 +1,10 @@
 //! Who is let in: callers with one of the keys, and browsers that are logged in.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::http::{HeaderMap, header};
+use store::portal::PortalLog;
 
 use super::access::{AccessKey, Caller};
 use super::brake::Brake;
@@ -20,9 +22,16 @@ pub struct Access {
 }
 
 impl Access {
-    /// Admits callers with one of these keys; everybody if there are none.
+    /// Admits callers with one of these keys; everybody if there are none. Logins end with the
+    /// process.
     pub fn new(keys: impl IntoIterator<Item = AccessKey>) -> Self {
         Self { keys: keys.into_iter().collect(), ..Self::default() }
+    }
+
+    /// The same with logins that are kept, and with those that were.
+    pub fn with_log(keys: impl IntoIterator<Item = AccessKey>, log: Arc<PortalLog>) -> Self {
+        let keys: Vec<_> = keys.into_iter().collect();
+        Self { logins: Logins::restore(log, &keys), keys, ..Self::default() }
     }
 
     /// True if there is a key.

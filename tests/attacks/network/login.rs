@@ -74,6 +74,19 @@ fn a_login_can_be_revoked() {
 }
 
 #[test]
+fn a_login_outlives_a_kill_until_it_is_ended_for_good() {
+    let mut server = Program::new(&["--access-key", KEY, "--store", "sqlite"]).start();
+    let [kept, ended] = [cookie(&server, KEY), cookie(&server, KEY)];
+    assert_eq!(server.call("POST", "/logout", &ended, "").0, 303);
+    server.kill_and_restart();
+    assert_eq!(server.call("GET", "/api/test", &ended, "").0, 401);
+    assert_eq!(server.call("GET", "/api/test", &kept, "").0, 200);
+    assert_eq!(server.call("POST", "/logins/end", &kept, "").0, 303);
+    server.kill_and_restart();
+    assert_eq!(server.call("GET", "/api/test", &kept, "").0, 401);
+}
+
+#[test]
 fn a_viewer_of_the_settings_does_not_act() {
     let program = Program::new(&["--access-key", KEY, "--config", "keys.toml"]);
     fs::write(program.work().join("screen.key"), "wall-screen-battery\n").expect("a key file");
