@@ -252,21 +252,13 @@ fn pick_job(answer: &str, name: &str) -> Option<JobDefinition> {
     Some(JobDefinition { chart: parse(&chart).ok()?, json: json.into() })
 }
 
-/// The path for the responses of many entities, whose ids are in the body.
-pub(crate) const LIVE_PATH: &str = "/api/copilot/live";
-
-/// Waits for the next responses at a live path. `signal` ends the wait.
+/// Waits for the next responses of many entities, one a line. `signal` ends the wait.
 pub(crate) async fn follow(
-    live_path: &str,
     token: &LiveToken,
-    body: Option<String>,
+    entities: &str,
     signal: &AbortSignal,
 ) -> Result<String, ApiError> {
-    let path = format!("{live_path}/{token}");
-    match body {
-        Some(body) => post_text(&path, &body, Some(signal)).await,
-        None => get_text(&path, Some(signal)).await,
-    }
+    post_text(&format!("/api/copilot/live/{token}"), entities, Some(signal)).await
 }
 
 /// Gets a list of the entry; empty without an entry.

@@ -1,16 +1,17 @@
 //! The one long-poll loop of the browser.
 //!
 //! ```text
-//!   token ─► live/{token} ─► responses ─► sink ─┐
-//!     ▲            ▲────────────────────────────┘   one call at a time, until Closed
+//!   token ─► live/{token} ─► responses ─► source ─┐
+//!     ▲            ▲──────────────────────────────┘   one call at a time, until Closed
 //!     └── back-off ◄── connection lost
 //! ```
 //!
 //! After a lost connection it is unknown whether the last answer was lost with it. So the loop
-//! takes a new token and reads the history from its beginning: nothing is missed, and the sink,
-//! which is told to rewind, shows nothing twice.
+//! takes a new token, which begins at the positions of the last answer that has arrived: nothing is
+//! missed, and nothing comes twice.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use leptos::leptos_dom::helpers::set_timeout;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use web_sys::{AbortController, AbortSignal};
-use wire::{ErrorName, LiveBatch, LiveToken};
+use wire::{ErrorName, LiveBatch, LiveId, LiveToken};
 
 use crate::api::{self, ApiError};
 
@@ -51,7 +52,7 @@ pub(crate) fn back_off(failures: u32) -> Duration {
 pub(crate) enum Next {
     /// Make the next call.
     Continue,
-    /// Wait, then start over.
+    /// Wait, then go on with a new token.
     Retry(ApiError),
     /// Nothing more will come.
     End(Connection),
@@ -60,7 +61,7 @@ pub(crate) enum Next {
 /// What the loop needs of what it follows. A trait object, so that the download contains the loop
 /// once instead of once per page.
 pub(crate) trait Source {
-    /// The path of what is read at each start, before any response.
+    /// The path of what is read with each new token, before any response.
     fn preface(&self) -> Option<String> {
         None
     }
@@ -70,14 +71,11 @@ pub(crate) trait Source {
         Next::Continue
     }
 
-    /// The history will come again from its beginning.
-    fn rewind(&self);
+    /// What the next call asks for.
+    fn ids(&self) -> Vec<LiveId>;
 
-    /// The next call: its path up to the token, and its body if it has one.
-    fn call(&self) -> (String, Option<String>);
-
-    /// Processes an answer to the call.
-    fn take(&self, answer: &str) -> Next;
+    /// Processes all of an answer.
+    fn take(&self, batch: LiveBatch) -> Next;
 
     /// Reports the state of the connection.
     fn tell(&self, connection: Connection);
@@ -101,6 +99,7 @@ pub(crate) fn follow_source(source: Rc<dyn Source>) {
     on_cleanup(move || controller.abort());
     spawn_local(async move {
         let mut failures = 0;
+        let mut positions = Positions::default();
         loop {
             if failures > 0 {
                 sleep(back_off(failures)).await;
@@ -108,7 +107,7 @@ pub(crate) fn follow_source(source: Rc<dyn Source>) {
             if signal.aborted() {
                 return;
             }
-            match read_from_start(&source, &signal, &mut failures).await {
+            match read_on(&source, &signal, &mut positions, &mut failures).await {
                 _ if signal.aborted() => return,
                 Next::End(connection) => return source.tell(connection),
                 Next::Retry(error) => {
@@ -121,10 +120,26 @@ pub(crate) fn follow_source(source: Rc<dyn Source>) {
     });
 }
 
-/// Reads the whole history and what follows, with a new token.
-async fn read_from_start(
+/// How far everything was read.
+#[derive(Default)]
+struct Positions(HashMap<LiveId, String>);
+
+impl Positions {
+    /// The body of a call: one id per line, with the position if it was read before.
+    fn lines(&self, ids: &[LiveId]) -> String {
+        let line = |id: &LiveId| match self.0.get(id) {
+            Some(position) => format!("{id} {position}"),
+            None => id.to_string(),
+        };
+        ids.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Reads with a new token, from the positions on.
+async fn read_on(
     source: &Rc<dyn Source>,
     signal: &AbortSignal,
+    positions: &mut Positions,
     failures: &mut u32,
 ) -> Next {
     let token: LiveToken = match api::token().await {
@@ -145,15 +160,17 @@ async fn read_from_start(
     if signal.aborted() {
         return Next::Continue;
     }
-    source.rewind();
     let answered = say_live_when_quiet(source, signal);
     loop {
-        let (path, body) = source.call();
-        let answer = api::follow(&path, &token, body, signal).await;
+        let answer = api::follow(&token, &positions.lines(&source.ids()), signal).await;
         answered.set(true);
-        let next = match answer {
+        let next = match answer.map(|answer| read_batch(&answer)) {
             _ if signal.aborted() => return Next::Continue,
-            Ok(answer) => source.take(&answer),
+            Ok(Ok(mut batch)) => {
+                positions.0.extend(std::mem::take(&mut batch.positions));
+                source.take(batch)
+            }
+            Ok(Err(next)) => next,
             Err(error) => Next::Retry(error),
         };
         if next != Next::Continue {
@@ -199,6 +216,20 @@ mod tests {
     fn the_wait_doubles_up_to_eight_seconds() {
         let waits: Vec<_> = (1..=7).map(|failures| back_off(failures).as_millis()).collect();
         assert_eq!(waits, [500, 1000, 2000, 4000, 8000, 8000, 8000]);
+    }
+
+    #[test]
+    fn what_was_read_before_is_asked_for_with_its_position() {
+        let id = |kind: &str| format!("{kind}-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11");
+        let ids = [id("session"), id("task")].map(|id| id.parse().expect("an id"));
+        let mut positions = Positions::default();
+        assert_eq!(positions.lines(&ids), format!("{}\n{}", id("session"), id("task")));
+        let answer = format!(
+            r#"{{"live":[{{"id":"{}","responses":[{{"callback":"taskFailed"}}],"at":[1],"position":"7.3-9"}}]}}"#,
+            id("task")
+        );
+        positions.0.extend(read_batch(&answer).expect("a batch").positions);
+        assert_eq!(positions.lines(&ids), format!("{}\n{} 7.3-9", id("session"), id("task")));
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Feed {
     /// Shows what is stored of a session that ended too long ago to be followed. In the browser
     /// only.
     pub(crate) async fn read_stored(self, id: SessionId) {
-        self.rewind_session(ONLY);
+        self.forget();
         let mut after = 0;
         loop {
             let page = match api::session_events(id, after).await {
@@ -137,17 +137,8 @@ impl Feed {
         });
     }
 
-    fn rewind(self) {
-        for id in self.open.get_value() {
-            match id {
-                LiveId::Session(_) => self.rewind_session(ONLY),
-                LiveId::Task(_) => self.rewind_task(),
-                LiveId::Job(_) => {}
-            }
-        }
-    }
-
     fn take(self, batch: LiveBatch) -> Next {
+        let mut failure = None;
         for item in batch.live {
             let id = item.id();
             let error = match item {
@@ -164,10 +155,14 @@ impl Feed {
                 | LiveItem::Task(_, LiveReply::Error(reply))
                 | LiveItem::Job(_, LiveReply::Error(reply)) => reply.error,
             };
-            if !is_end(error) {
-                return Next::Retry(error.into());
+            if is_end(error) {
+                self.close(id, error);
+            } else {
+                failure = Some(error);
             }
-            self.close(id, error);
+        }
+        if let Some(error) = failure {
+            return Next::Retry(error.into());
         }
         if self.open.with_value(Vec::is_empty) {
             return Next::End(self.ended.get_value().unwrap_or(Connection::Ended));
@@ -249,21 +244,12 @@ impl Feed {
 struct Follower(Feed);
 
 impl Source for Follower {
-    fn rewind(&self) {
-        self.0.rewind();
+    fn ids(&self) -> Vec<LiveId> {
+        self.0.open.get_value()
     }
 
-    fn call(&self) -> (String, Option<String>) {
-        let ids = self.0.open.get_value();
-        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-        (api::LIVE_PATH.to_owned(), Some(ids.join("\n")))
-    }
-
-    fn take(&self, answer: &str) -> Next {
-        match poll::read_batch(answer) {
-            Ok(batch) => self.0.take(batch),
-            Err(next) => next,
-        }
+    fn take(&self, batch: LiveBatch) -> Next {
+        self.0.take(batch)
     }
 
     fn tell(&self, connection: Connection) {
@@ -303,10 +289,6 @@ impl Tab for Feed {
         self.set_working(source, false);
     }
 
-    fn rewind_session(&self, source: usize) {
-        self.transcript.update_value(|transcript| transcript.rewind(source));
-    }
-
     fn take_task(&self, source: usize, id: TaskId, response: Timed<TaskResponse>) {
         self.apply(vec![response], move |transcript, response| {
             transcript.apply_task(source, id, response)
@@ -315,10 +297,6 @@ impl Tab for Feed {
 
     fn end_task(&self) {
         self.task_runs.set(false);
-    }
-
-    fn rewind_task(&self) {
-        self.transcript.update_value(Transcript::rewind_task);
     }
 
     fn forget(&self) {

@@ -9,8 +9,7 @@
 //!
 //! Tabs order their content by the times of the responses, in whatever order they arrive.
 //!
-//! Everything may come again from its beginning, which changes nothing. A work that starts again
-//! begins anew: the content of its previous run is dropped.
+//! A work that starts again begins anew: the content of its previous run is dropped.
 
 mod tally;
 mod time;
@@ -44,14 +43,10 @@ pub(crate) trait Tab: Clone {
     fn take_session(&self, source: usize, responses: Vec<Timed<SessionResponse>>);
     /// A session has ended.
     fn end_session(&self, source: usize);
-    /// A session's history will come again from its beginning.
-    fn rewind_session(&self, source: usize);
     /// Adds a response of the task.
     fn take_task(&self, source: usize, id: TaskId, response: Timed<TaskResponse>);
     /// The task has ended.
     fn end_task(&self);
-    /// The task's history will come again from its beginning.
-    fn rewind_task(&self);
     /// Frees the content: the tab will not be shown again.
     fn forget(&self);
 }
@@ -66,8 +61,6 @@ pub(crate) struct JobState<T> {
     pub(crate) span: Span,
     /// Errors that the job reported.
     pub(crate) errors: Vec<String>,
-    /// How many of them the replayed history has reached.
-    errors_read: usize,
     works: BTreeMap<u32, Work<T>>,
     /// The works of followed tasks, without those of earlier runs.
     tasks: HashMap<TaskId, u32>,
@@ -78,7 +71,7 @@ pub(crate) struct JobState<T> {
     told: Usage,
     /// Everything that was not read to its end.
     open: Vec<LiveId>,
-    /// Whether the job's responses are a replay, so that the times of the last status apply.
+    /// Whether the job's next responses happened before the last status, whose times apply then.
     replays: bool,
 }
 
@@ -91,9 +84,6 @@ pub(crate) struct Work<T> {
     /// Usage of its last ended run, according to the last status.
     told: Usage,
     run: Option<Run<T>>,
-    past: Vec<TaskId>,
-    /// Whether the current responses belong to an earlier run.
-    reads_past: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -117,15 +107,7 @@ struct Run<T> {
 
 impl<T> Default for Work<T> {
     fn default() -> Self {
-        Self {
-            status: None,
-            span: Span::default(),
-            known: None,
-            told: Usage::default(),
-            run: None,
-            past: Vec::new(),
-            reads_past: false,
-        }
+        Self { status: None, span: Span::default(), known: None, told: Usage::default(), run: None }
     }
 }
 
@@ -138,7 +120,6 @@ impl<T: Tab> JobState<T> {
             name: None,
             span: Span::default(),
             errors: Vec::new(),
-            errors_read: 0,
             works: BTreeMap::new(),
             tasks: HashMap::new(),
             sessions: HashMap::new(),
@@ -187,33 +168,9 @@ impl<T: Tab> JobState<T> {
         self.works.iter().find(|(_, work)| asks(work)).map(|(id, _)| *id)
     }
 
-    /// The ids for the next call, one per line; `None` once everything was read.
-    pub(crate) fn open_ids(&self) -> Option<String> {
-        let ids: Vec<String> = self.open.iter().take(MAX_IDS).map(ToString::to_string).collect();
-        (!ids.is_empty()).then(|| ids.join("\n"))
-    }
-
-    /// Everything that was not read to its end will come again.
-    pub(crate) fn rewind(&mut self) {
-        self.replays = true;
-        self.errors_read = 0;
-        for id in &self.open {
-            match id {
-                LiveId::Session(id) => {
-                    self.tallies.rewind(*id);
-                    if let Some((tab, source)) = self.sessions.get(id) {
-                        tab.rewind_session(*source);
-                    }
-                }
-                LiveId::Task(id) => {
-                    let work = self.tasks.get(id).and_then(|work| self.works.get_mut(work));
-                    if let Some(run) = work.and_then(|work| work.run_of(*id)) {
-                        run.driving.rewind_task();
-                    }
-                }
-                LiveId::Job(_) => {}
-            }
-        }
+    /// The ids for the next call; none once everything was read.
+    pub(crate) fn open_ids(&self) -> &[LiveId] {
+        &self.open[..self.open.len().min(MAX_IDS)]
     }
 
     /// Processes a fresh status of the job. `parse` reads the server's times.
@@ -230,6 +187,7 @@ impl<T: Tab> JobState<T> {
             start: here(start),
             end: end.as_deref().and_then(here),
         };
+        self.replays = true;
         self.status = Some(reply.status);
         self.name = Some(reply.job_name);
         self.told = reply.usage;
@@ -246,7 +204,7 @@ impl<T: Tab> JobState<T> {
     /// Processes an answer. Returns whether anything changed except tab contents; the error is one
     /// that does not mean the end of something.
     pub(crate) fn take(&mut self, batch: LiveBatch, now: Millis) -> Result<bool, ErrorName> {
-        let mut changed = false;
+        let (mut changed, mut failure) = (false, None);
         for item in batch.live {
             changed |= !matches!(item, LiveItem::Session(_, LiveReply::Responses { .. }));
             let id = item.id();
@@ -270,12 +228,13 @@ impl<T: Tab> JobState<T> {
                 | LiveItem::Task(_, LiveReply::Error(reply))
                 | LiveItem::Job(_, LiveReply::Error(reply)) => reply.error,
             };
-            if !is_end(error) {
-                return Err(error);
+            if is_end(error) {
+                self.close(id);
+            } else {
+                failure = Some(error);
             }
-            self.close(id);
         }
-        Ok(changed)
+        failure.map_or(Ok(changed), Err)
     }
 
     fn take_job(&mut self, responses: Vec<Timed<JobResponse>>, now: Millis) {
@@ -290,12 +249,7 @@ impl<T: Tab> JobState<T> {
                 JobResponse::JobSucceeded => self.end(JobStatus::Succeeded, now),
                 JobResponse::JobFailed => self.end(JobStatus::Failed, now),
                 JobResponse::JobCanceled => self.end(JobStatus::Canceled, now),
-                JobResponse::Error { message } => {
-                    if self.errors_read == self.errors.len() {
-                        self.errors.push(message);
-                    }
-                    self.errors_read += 1;
-                }
+                JobResponse::Error { message } => self.errors.push(message),
             }
         }
         if std::mem::take(&mut self.replays) {
@@ -307,19 +261,12 @@ impl<T: Tab> JobState<T> {
 
     fn start_work(&mut self, work_id: u32, task: TaskId, now: Millis) {
         let work = self.works.entry(work_id).or_default();
-        work.reads_past = work.past.contains(&task);
-        if work.reads_past {
-            return;
-        }
         let known = work
             .known
             .filter(|known| self.replays && known.task.is_none_or(|running| running == task));
         let start = known.and_then(|known| known.span.start).unwrap_or(now);
         work.status = Some(WorkStatus::Running);
         work.span = Span { start: Some(start), end: None };
-        if work.run_of(task).is_some() {
-            return;
-        }
         let run = Run {
             task,
             is_heard: false,
@@ -332,7 +279,6 @@ impl<T: Tab> JobState<T> {
             work.told = Usage::default();
         }
         if let Some(before) = work.run.replace(run) {
-            work.past.push(before.task);
             self.forget(&before);
         }
         self.tasks.insert(task, work_id);
@@ -352,9 +298,6 @@ impl<T: Tab> JobState<T> {
 
     fn stop_work(&mut self, work_id: u32, succeeded: bool, now: Millis) {
         let work = self.works.entry(work_id).or_default();
-        if work.reads_past {
-            return;
-        }
         let known = work.known.filter(|_| self.replays);
         work.span.end = known.and_then(|known| known.span.end).or(Some(now));
         work.status = Some(if succeeded { WorkStatus::Succeeded } else { WorkStatus::Failed });

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use leptos::prelude::*;
 use web_sys::js_sys::Date;
-use wire::{ErrorName, JobId, JobStatus, JobStatusReply, WorkStatus};
+use wire::{ErrorName, JobId, JobStatus, JobStatusReply, LiveBatch, LiveId, WorkStatus};
 
 use super::feed::Feed;
 use super::job::{JobState, Millis, Span};
@@ -117,20 +117,11 @@ impl Source for Tracker {
         }
     }
 
-    fn rewind(&self) {
-        self.tracking.job.update_untracked(JobState::rewind);
+    fn ids(&self) -> Vec<LiveId> {
+        self.tracking.job.with_untracked(|job| job.open_ids().to_vec())
     }
 
-    fn call(&self) -> (String, Option<String>) {
-        let ids = self.tracking.job.with_untracked(JobState::open_ids);
-        (api::LIVE_PATH.to_owned(), Some(ids.unwrap_or_default()))
-    }
-
-    fn take(&self, answer: &str) -> Next {
-        let batch = match poll::read_batch(answer) {
-            Ok(batch) => batch,
-            Err(next) => return next,
-        };
+    fn take(&self, batch: LiveBatch) -> Next {
         let now = read_clock();
         let Tracking { job, .. } = self.tracking;
         let taken = self.owner.with(|| job.try_update_untracked(|job| job.take(batch, now)));
@@ -145,10 +136,10 @@ impl Source for Tracker {
             }
             _ => {}
         }
-        match job.with_untracked(JobState::open_ids) {
-            Some(_) => Next::Continue,
-            None => Next::End(Connection::Ended),
+        if job.with_untracked(|job| job.open_ids().is_empty()) {
+            return Next::End(Connection::Ended);
         }
+        Next::Continue
     }
 
     fn tell(&self, connection: Connection) {

@@ -86,12 +86,6 @@ impl<C: BlockCell> Transcript<C> {
         self.blocks.all()
     }
 
-    /// The history of a source will come again from its beginning.
-    pub(crate) fn rewind(&mut self, source: usize) {
-        self.counted.remove(&source);
-        self.spent.remove(&source);
-    }
-
     /// Number of pending permission requests.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting.len()
@@ -114,11 +108,6 @@ impl<C: BlockCell> Transcript<C> {
             self.settle(source, id, PermissionOutcome::Withdrawn);
         }
         self.remark = None;
-    }
-
-    /// The history of tasks will come again from its beginning.
-    pub(crate) fn rewind_task(&mut self) {
-        self.decided.clear();
     }
 
     /// Records whether a source is working. Returns whether any of them is.

@@ -92,10 +92,36 @@ impl<'de> Deserialize<'de> for LiveId {
 }
 
 /// The answer of `live`: every entity that has something, in the order in which they were asked for.
-#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
+#[serde(from = "Answer")]
 pub struct LiveBatch {
     /// One item per entity that has something new; never empty.
     pub live: Vec<LiveItem>,
+    /// How far the reader has come in each entity that has responses, to go on there with another
+    /// token.
+    pub positions: Vec<(LiveId, String)>,
+}
+
+/// The answer as it is spelt, with the positions in the items.
+#[derive(serde::Deserialize)]
+struct Answer {
+    live: Vec<PlacedItem>,
+}
+
+impl From<Answer> for LiveBatch {
+    fn from(answer: Answer) -> Self {
+        let mut batch = Self::default();
+        for PlacedItem { item, position } in answer.live {
+            batch.positions.extend(position.map(|position| (item.id(), position)));
+            batch.live.push(item);
+        }
+        batch
+    }
+}
+
+struct PlacedItem {
+    item: LiveItem,
+    position: Option<String>,
 }
 
 /// What there is of one entity: what a call for it alone would answer, and when it happened.
@@ -143,13 +169,14 @@ enum Field {
     Id,
     Responses,
     At,
+    Position,
     Error,
     #[serde(other)]
     Other,
 }
 
 /// Expects the id first. It tells how to read the responses, so they need not be copied before.
-impl<'de> Deserialize<'de> for LiveItem {
+impl<'de> Deserialize<'de> for PlacedItem {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ItemVisitor)
     }
@@ -158,14 +185,15 @@ impl<'de> Deserialize<'de> for LiveItem {
 struct ItemVisitor;
 
 impl<'de> Visitor<'de> for ItemVisitor {
-    type Value = LiveItem;
+    type Value = PlacedItem;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an id, then responses or an error")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LiveItem, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PlacedItem, A::Error> {
         let (mut id, mut said, mut at, mut error) = (None, None, None, None);
+        let mut position = None;
         while let Some(field) = map.next_key()? {
             match (field, id) {
                 (Field::Id, _) => id = Some(map.next_value()?),
@@ -182,20 +210,22 @@ impl<'de> Visitor<'de> for ItemVisitor {
                     return Err(de::Error::custom("responses of nobody knows what"));
                 }
                 (Field::At, _) => at = Some(map.next_value()?),
+                (Field::Position, _) => position = Some(map.next_value()?),
                 (Field::Error, _) => error = Some(map.next_value()?),
                 (Field::Other, _) => {
                     map.next_value::<IgnoredAny>()?;
                 }
             }
         }
-        match (said, at, id, error) {
+        let item = match (said, at, id, error) {
             (Some(said), Some(at), ..) => {
-                said.timed(at).ok_or_else(|| de::Error::custom("not one time for each response"))
+                said.timed(at).ok_or_else(|| de::Error::custom("not one time for each response"))?
             }
-            (Some(_), None, ..) => Err(de::Error::missing_field("at")),
-            (None, _, Some(id), Some(error)) => Ok(LiveItem::error(id, error)),
-            _ => Err(de::Error::custom("neither responses nor an error of anything")),
-        }
+            (Some(_), None, ..) => return Err(de::Error::missing_field("at")),
+            (None, _, Some(id), Some(error)) => LiveItem::error(id, error),
+            _ => return Err(de::Error::custom("neither responses nor an error of anything")),
+        };
+        Ok(PlacedItem { item, position })
     }
 }
 

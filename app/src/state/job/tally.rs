@@ -38,11 +38,6 @@ impl Tallies {
         changed
     }
 
-    /// A session's history will come again from its beginning.
-    pub(super) fn rewind(&mut self, id: SessionId) {
-        self.0.remove(&id);
-    }
-
     /// A session has ended, and with it its pending permission requests.
     pub(super) fn end(&mut self, id: SessionId) {
         if let Some(tally) = self.0.get_mut(&id) {

@@ -32,10 +32,6 @@ impl Tab for Notes {
         self.note(format!("!{source}"));
     }
 
-    fn rewind_session(&self, source: usize) {
-        self.0.borrow_mut().retain(|note| !note.starts_with(&source.to_string()));
-    }
-
     fn take_task(&self, source: usize, _: TaskId, said: Timed<TaskResponse>) {
         if let TaskResponse::TaskDecision { reason, .. } = said.response {
             self.note(format!("{source} {reason}"));
@@ -44,10 +40,6 @@ impl Tab for Notes {
 
     fn end_task(&self) {
         self.note("!task".to_owned());
-    }
-
-    fn rewind_task(&self) {
-        self.0.borrow_mut().retain(|note| !note.contains('['));
     }
 
     fn forget(&self) {
@@ -72,7 +64,8 @@ fn state() -> JobState<Notes> {
 /// - session: its prompts;
 /// - any: `closed`, `gone`, `late` (an error that does not end anything).
 fn batch(items: &[(&str, &[&str])]) -> LiveBatch {
-    LiveBatch { live: items.iter().map(|(from, said)| item(from, said)).collect() }
+    let live = items.iter().map(|(from, said)| item(from, said)).collect();
+    LiveBatch { live, ..LiveBatch::default() }
 }
 
 fn item(from: &str, said: &[&str]) -> LiveItem {
@@ -230,10 +223,10 @@ fn each_end_of_the_job_is_told_and_everything_is_drained() {
         assert_eq!((state.span.end, state.progress()), (Some(7), (2, 0)));
         assert_eq!(state.errors, ["oops"]);
         assert_eq!(shown(&state), ["0 Succeeded 7..7 | !task", "1 Failed 7..7 | !task"]);
-        assert!(state.open_ids().is_some_and(|ids| ids.lines().count() == 2));
+        assert_eq!(state.open_ids().len(), 2);
         let items: [(&str, &[&str]); 2] = [("t1", &["gone"]), ("t2", &["closed"])];
         assert_eq!(state.take(batch(&items), 7), Ok(true));
-        assert_eq!(state.open_ids(), None);
+        assert_eq!(state.open_ids(), []);
     }
 }
 
@@ -259,64 +252,25 @@ fn a_work_that_starts_again_begins_anew() {
 }
 
 #[test]
-fn after_a_rewind_everything_again_changes_nothing() {
-    let mut state = state();
-    let history: [(&str, &[&str]); 5] = [
-        ("job", &["oops", "+0 t1", "-0", "+0 t2"]),
-        ("t2", &["[one", "driver 1", "[two", "worker 2", "driver 3", "[three"]),
-        ("s1", &["check"]),
-        ("s2", &["do it"]),
-        ("s3", &["check again"]),
-    ];
-    for item in &history {
-        assert!(state.take(batch(&[*item]), 1).is_ok());
-    }
-    let before = (open(&state), state.errors.clone());
-    let tabs = |state: &JobState<Notes>| {
-        let mut tabs: Vec<String> = shown(state)
-            .iter()
-            .flat_map(|work| work.split(['|', ',']))
-            .map(str::to_owned)
-            .collect();
-        tabs.sort();
-        tabs
-    };
-    let tabs_before = tabs(&state);
-    state.rewind();
-    // In any order.
-    for item in history.iter().rev() {
-        assert!(state.take(batch(&[*item]), 1).is_ok());
-    }
-    assert_eq!((open(&state), state.errors.clone()), before);
-    assert_eq!(tabs(&state).len(), tabs_before.len());
-    assert_eq!(state.works[&0].attempts(), 1);
-
-    // The server has forgotten everything but the job: the content stays.
-    state.rewind();
-    let gone: [(&str, &[&str]); 5] = [
-        ("job", &["oops", "+0 t1", "-0", "+0 t2", "-0"]),
-        ("t2", &["gone"]),
-        ("s1", &["gone"]),
-        ("s2", &["gone"]),
-        ("s3", &["gone"]),
-    ];
-    assert!(state.take(batch(&gone), 5).is_ok());
-    assert_eq!(open(&state), "j0");
-    assert_eq!(state.works[&0].attempts(), 1);
-    assert_eq!(state.works[&0].task(), Some(id("task", 2)));
-}
-
-#[test]
-fn a_session_that_was_read_to_its_end_gets_no_second_tab() {
+fn what_the_server_has_forgotten_stays_on_the_page() {
     let mut state = state();
     let history: [(&str, &[&str]); 3] =
         [("job", &["+0 t1"]), ("t1", &["worker 1"]), ("s1", &["do it"])];
     assert!(state.take(batch(&history), 1).is_ok());
-    assert!(state.take(batch(&[("s1", &["closed"])]), 1).is_ok());
-    state.rewind();
-    assert!(state.take(batch(&history[..2]), 2).is_ok());
-    assert_eq!(open(&state), "j0 t1");
-    assert_eq!(shown(&state), ["0 Running 2.. |  | 0 do it, !0"]);
+    let gone: [(&str, &[&str]); 3] = [("job", &["-0"]), ("t1", &["gone"]), ("s1", &["gone"])];
+    assert!(state.take(batch(&gone), 5).is_ok());
+    assert_eq!(open(&state), "j0");
+    assert_eq!(shown(&state), ["0 Succeeded 1..5 | !task, !task | 0 do it, !0"]);
+}
+
+#[test]
+fn an_error_of_one_does_not_keep_the_others_from_being_read() {
+    let mut state = state();
+    assert!(state.take(batch(&[("job", &["+0 t1"]), ("t1", &["worker 1"])]), 1).is_ok());
+    let said: [(&str, &[&str]); 2] = [("t1", &["late"]), ("s1", &["do it"])];
+    assert_eq!(state.take(batch(&said), 1), Err(ErrorName::TooManyReaders));
+    assert_eq!(open(&state), "j0 t1 s1");
+    assert_eq!(shown(&state), ["0 Running 1.. |  | 0 do it"]);
 }
 
 /// A status at 1000 on the server's clock; `WORK STATUS START END`, with a task if it runs.
@@ -369,7 +323,6 @@ fn a_page_that_comes_late_shows_the_servers_times_on_its_own_clock() {
         "3 Failed 50007..50008 | ",
     ];
     assert_eq!(shown(&state), known);
-    state.rewind();
     // Work 0 ran twice; 2 began again and 1 ended since the status; 4 is new.
     let history = [
         "+0 t1", "-0", "+0 t2", "-0", "+1 t11", "-1", "+2 t5", "-2", "+2 t6", "+3 t7", "~3",
@@ -396,9 +349,8 @@ fn a_job_that_ended_long_ago_has_its_statuses_and_nothing_to_follow() {
     let mut state = state();
     let works = [(0, WorkStatus::Succeeded, "200..300")];
     state.take_status(status(JobStatus::Succeeded, Some("900"), &works), 1_000, read);
-    state.rewind();
     assert!(state.take(batch(&[("job", &["gone"])]), 1_000).is_ok());
-    assert_eq!(state.open_ids(), None);
+    assert_eq!(state.open_ids(), []);
     assert_eq!(state.status, Some(JobStatus::Succeeded));
     assert_eq!(state.span, Span { start: Some(100), end: Some(900) });
     assert_eq!(shown(&state), ["0 Succeeded 200..300 | "]);
@@ -411,7 +363,7 @@ fn no_call_asks_for_more_than_the_server_takes() {
     let many: Vec<String> = (0..600).map(|work| format!("+{work} t{work}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     assert!(state.take(batch(&[("job", &many)]), 1).is_ok());
-    assert!(state.open_ids().is_some_and(|ids| ids.lines().count() == MAX_IDS));
+    assert_eq!(state.open_ids().len(), MAX_IDS);
 }
 
 #[test]
@@ -440,7 +392,8 @@ fn usage_and_questions_are_added_up_over_sessions_and_runs() {
     let said = |session, responses: Vec<R>| {
         let responses = responses.into_iter().map(|response| Timed { at: 0, response });
         let reply = LiveReply::Responses { responses: responses.collect() };
-        LiveBatch { live: vec![LiveItem::Session(id("session", session), reply)] }
+        let live = vec![LiveItem::Session(id("session", session), reply)];
+        LiveBatch { live, ..LiveBatch::default() }
     };
     let mut job = state();
     assert_eq!(job.take(batch(&[("job", &["+1 t1"])]), 0), Ok(true));
@@ -451,11 +404,7 @@ fn usage_and_questions_are_added_up_over_sessions_and_runs() {
     assert_eq!((job.usage().input_tokens, job.usage_of(1).input_tokens), (15, 15));
     assert_eq!(job.asking(), Some(1));
 
-    // Again from the beginning.
-    job.rewind();
-    assert_eq!(job.take(said(1, vec![used(10)]), 0), Ok(true));
-    assert_eq!(job.take(said(2, vec![used(5), asked(), resolved()]), 0), Ok(true));
-    assert_eq!(job.usage().input_tokens, 15);
+    assert_eq!(job.take(said(2, vec![resolved()]), 0), Ok(true));
     assert_eq!(job.asking(), None);
 
     // A session that has ended has no pending requests, and the usage of an earlier run still

@@ -64,25 +64,6 @@ fn several_blocks_receive_at_once() {
 }
 
 #[test]
-fn the_same_history_again_changes_nothing_wherever_it_was_cut() {
-    let mut whole = Transcript::default();
-    for response in history() {
-        whole.apply(0, now(response));
-    }
-    for cut in 0..=history().len() {
-        let mut transcript = Transcript::default();
-        for response in history().into_iter().take(cut) {
-            transcript.apply(0, now(response));
-        }
-        transcript.rewind(0);
-        for response in history() {
-            transcript.apply(0, now(response));
-        }
-        assert_eq!(shown(&transcript), shown(&whole), "cut after {cut}");
-    }
-}
-
-#[test]
 fn tools_show_arguments_output_and_what_came_of_them() {
     use SessionResponse as R;
     let start = |id: &str, arguments: &str| R::StartToolExecution {
@@ -209,34 +190,8 @@ fn decisions_stand_among_prompts_and_the_end_of_the_task_is_told() {
 }
 
 #[test]
-fn either_history_again_changes_nothing_of_the_other_nor_of_tasks_before() {
-    let mut transcript: Transcript<Cell> = Transcript::default();
-    let read_session = |transcript: &mut Transcript<Cell>| {
-        transcript.rewind(0);
-        for response in history() {
-            transcript.apply(0, now(response));
-        }
-    };
-    let read_task = |transcript: &mut Transcript<Cell>, id| {
-        transcript.rewind_task();
-        for response in decisions() {
-            transcript.apply_task(0, id, now(response));
-        }
-    };
-    read_session(&mut transcript);
-    read_task(&mut transcript, task(1));
-    read_task(&mut transcript, task(2));
-    let before = shown(&transcript);
-    assert_eq!(before.len(), 4 + 3 + 3);
-    read_task(&mut transcript, task(2));
-    read_session(&mut transcript);
-    assert_eq!(shown(&transcript), before);
-}
-
-#[test]
 fn what_sessions_and_tasks_said_stands_in_the_order_of_its_times() {
     let read = |transcript: &mut Transcript<Cell>, source, from| {
-        transcript.rewind(source);
         for (at, response) in (from..).zip(history()) {
             transcript.apply(source, Timed { at, response });
         }
@@ -253,7 +208,7 @@ fn what_sessions_and_tasks_said_stands_in_the_order_of_its_times() {
         shown(transcript).into_iter().map(|(_, body)| body).collect::<Vec<_>>()
     };
 
-    // As it happens, and as read by a late reader; then everything again.
+    // As it happens, and as read by a late reader.
     let mut live = Transcript::default();
     decide(&mut live, 1, "begin");
     read(&mut live, 1, 100);
@@ -262,15 +217,12 @@ fn what_sessions_and_tasks_said_stands_in_the_order_of_its_times() {
     decide(&mut live, 400, "end");
     assert_eq!(bodies(&live), expected());
     let mut late = Transcript::default();
-    for _ in 0..2 {
-        late.rewind_task();
-        for (at, reason) in [(1, "begin"), (200, "then"), (400, "end")] {
-            decide(&mut late, at, reason);
-        }
-        read(&mut late, 2, 300);
-        read(&mut late, 1, 100);
-        assert_eq!(bodies(&late), expected());
+    for (at, reason) in [(1, "begin"), (200, "then"), (400, "end")] {
+        decide(&mut late, at, reason);
     }
+    read(&mut late, 2, 300);
+    read(&mut late, 1, 100);
+    assert_eq!(bodies(&late), expected());
 }
 
 #[test]
@@ -322,11 +274,6 @@ fn a_question_waits_until_it_is_settled_and_stays_settled() {
     }
     let settled = [Some(O::ApprovedAlways), Some(O::TimedOut)];
     assert_eq!(outcomes(&transcript), settled);
-    transcript.rewind(0);
-    for response in history() {
-        transcript.apply(0, now(response));
-        assert_eq!((transcript.waiting(), outcomes(&transcript).as_slice()), (0, &settled[..]));
-    }
 }
 
 #[test]
@@ -350,7 +297,7 @@ fn an_end_of_a_question_nobody_saw_shows_nothing() {
 }
 
 #[test]
-fn usage_is_counted_once_however_often_it_is_read() {
+fn usage_is_counted_by_turn_and_in_all() {
     let used = |input_tokens| SessionResponse::Usage {
         model: text("m"),
         usage: Usage { input_tokens, ..Usage::default() },
@@ -360,14 +307,11 @@ fn usage_is_counted_once_however_often_it_is_read() {
         [prompt(), used(10), used(5), SessionResponse::Idle, prompt(), used(7)]
     };
     let mut transcript: Transcript<Cell> = Transcript::default();
-    for _ in 0..2 {
-        transcript.rewind(0);
-        for response in history() {
-            transcript.apply(0, now(response));
-        }
-        let spent = transcript.spent();
-        assert_eq!((spent.turn.input_tokens, spent.total.input_tokens), (7, 22));
+    for response in history() {
+        transcript.apply(0, now(response));
     }
+    let spent = transcript.spent();
+    assert_eq!((spent.turn.input_tokens, spent.total.input_tokens), (7, 22));
     transcript.apply(1, now(used(3)));
     let spent = transcript.spent();
     assert_eq!((spent.turn.input_tokens, spent.total.input_tokens), (3, 25));
@@ -383,16 +327,13 @@ fn remarks_of_extensions_are_lines_and_fleeting_ones_go_with_the_turn() {
     };
     let remark = |transcript: &Transcript<Cell>| transcript.remark().map(|it| it.message.clone());
     let mut transcript: Transcript<Cell> = Transcript::default();
-    for _ in 0..2 {
-        transcript.rewind(0);
-        transcript.apply(0, now(log("loaded", false)));
-        transcript.apply(0, now(log("1 of 2", true)));
-        transcript.apply(0, now(log("2 of 2", true)));
-        assert_eq!(remark(&transcript), Some(text("2 of 2")));
-        transcript.apply(0, now(SessionResponse::Idle));
-        assert_eq!(remark(&transcript), None);
-        assert_eq!(shown(&transcript), [(text("Log (lint)"), text("loaded"))]);
-    }
+    transcript.apply(0, now(log("loaded", false)));
+    transcript.apply(0, now(log("1 of 2", true)));
+    transcript.apply(0, now(log("2 of 2", true)));
+    assert_eq!(remark(&transcript), Some(text("2 of 2")));
+    transcript.apply(0, now(SessionResponse::Idle));
+    assert_eq!(remark(&transcript), None);
+    assert_eq!(shown(&transcript), [(text("Log (lint)"), text("loaded"))]);
     let (_, line) = &transcript.blocks()[0];
     assert_eq!(line.borrow().level, Some(LogLevel::Warning));
 }
