@@ -247,7 +247,7 @@ async fn open_portal_log(
     if let Some(data) = &settings.data
         && live.journal().is_lasting()
     {
-        PortalTrust(portal.clone()).adopt_file(&data.join(TRUST_FILE)).await?;
+        PortalTrust(portal.clone()).adopt_file(&data.join(TRUST_FILE)).await;
     }
     Ok(portal)
 }

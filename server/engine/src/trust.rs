@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use extensions::{Decision, NotKept, TrustStore, read_trust_file};
 use futures_util::future::{BoxFuture, ready};
-use store::fold::{FolderTrust, PortalNote};
-use store::journal::StoreError;
+use store::fold::{FolderTrust, PortalFold, PortalNote};
 use store::portal::PortalLog;
 
 /// The decisions about extensions in the log of the portal.
@@ -17,10 +16,11 @@ pub struct PortalTrust(pub Arc<PortalLog>);
 impl PortalTrust {
     /// Takes over the decisions of the file that had them in earlier versions, unless that was done
     /// before. The file is left as it is, and its later changes are ignored. One that can't be read
-    /// decides nothing, and is tried again with the next start.
-    pub async fn adopt_file(&self, file: &Path) -> Result<(), StoreError> {
-        if self.0.read(|fold| fold.has_adopted_trust()) {
-            return Ok(());
+    /// decides nothing, and is tried again with the next start; so is one whose decisions could not
+    /// be stored.
+    pub async fn adopt_file(&self, file: &Path) {
+        if self.0.read(PortalFold::has_adopted_trust) {
+            return;
         }
         let path = file.to_owned();
         let reading = tokio::task::spawn_blocking(move || read_trust_file(&path)).await;
@@ -28,7 +28,7 @@ impl PortalTrust {
             Ok(found) => found,
             Err(error) => {
                 tracing::warn!(file = %file.display(), %error, "cannot read the trusted folders");
-                return Ok(());
+                return;
             }
         };
         let folders: BTreeMap<_, _> =
@@ -37,7 +37,7 @@ impl PortalTrust {
             let file = file.display();
             tracing::info!(%file, folders = folders.len(), "took over the trusted folders");
         }
-        self.0.keep(PortalNote::TrustAdopted { folders }).await
+        self.0.note(PortalNote::TrustAdopted { folders });
     }
 }
 
@@ -101,13 +101,13 @@ mod tests {
         let file = folder.path().join("extensions.json");
         fs::write(&file, "{").expect("a file");
         let (trust, journal) = open(folder.path()).await;
-        trust.adopt_file(&file).await.expect("no error");
+        trust.adopt_file(&file).await;
         assert_eq!(trust.decisions(), BTreeMap::new(), "a broken file decides nothing");
         trust.keep("/decided", &Decision::Forbidden).await.expect("kept");
 
         let text = r#"{"folders":{"/one":true,"/two":{"project/a":"1"},"/decided":{}}}"#;
         fs::write(&file, text).expect("a file");
-        trust.adopt_file(&file).await.expect("taken over");
+        trust.adopt_file(&file).await;
         let decided = BTreeMap::from([
             ("/decided".to_owned(), Decision::Forbidden),
             ("/one".to_owned(), Decision::Outdated),
@@ -119,7 +119,7 @@ mod tests {
 
         fs::write(&file, r#"{"folders":{"/three":{"project/a":"1"}}}"#).expect("a file");
         let (trust, _) = open(folder.path()).await;
-        trust.adopt_file(&file).await.expect("nothing to do");
+        trust.adopt_file(&file).await;
         assert_eq!(trust.decisions(), decided);
     }
 
@@ -128,9 +128,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("extensions.json");
         let (trust, _) = open(folder.path()).await;
-        trust.adopt_file(&file).await.expect("there is none");
+        trust.adopt_file(&file).await;
         fs::write(&file, r#"{"folders":{"/three":{"project/a":"1"}}}"#).expect("a file");
-        trust.adopt_file(&file).await.expect("nothing to do");
+        trust.adopt_file(&file).await;
         assert_eq!(trust.decisions(), BTreeMap::new());
     }
 
