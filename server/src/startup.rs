@@ -18,7 +18,7 @@ use agents::{AgentBackend, Catalog};
 #[cfg(feature = "copilot")]
 use copilot::Copilot;
 use engine::bridge::Bridge;
-use engine::entry::{EntryStore, InstallError};
+use engine::entry::{EntryStore, InstallError, Installer};
 use engine::job::{JobManager, JobSettings};
 use engine::recovery::recover;
 use engine::session::{SessionManager, SessionSettings};
@@ -132,7 +132,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     }
     let sessions = start_sessions(settings, &repo_root, live.clone(), portal.clone(), &lifecycle);
     lifecycle.spawn(resume_queues(sessions.clone(), lifecycle.token()));
-    let entries = install_entry(settings, &sessions).await?;
+    let entries = install_entry(settings, portal.clone(), &sessions).await?;
     let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
     let jobs = JobSettings {
         max_tasks: settings.max_tasks,
@@ -298,11 +298,12 @@ fn start_sessions(
 /// The operator's entry, or else the sample. None in test mode: tests install their own.
 async fn install_entry(
     settings: &Settings,
+    portal: Arc<PortalLog>,
     sessions: &SessionManager,
 ) -> Result<Arc<EntryStore>, StartError> {
-    let entries = EntryStore::new();
+    let entries = EntryStore::new(portal);
     match &settings.entry {
-        Some(file) => entries.install_file(file, sessions).await?,
+        Some(file) => entries.install_file(file, Installer::CommandLine, sessions).await?,
         None if settings.test => {}
         None => entries.install_sample(sessions).await?,
     }

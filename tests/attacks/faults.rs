@@ -163,7 +163,16 @@ fn who_finds_no_place_is_let_go_and_the_log_says_so_once() {
 fn a_full_store_refuses_what_it_cannot_keep_lets_everybody_stop_and_recovers() {
     use rustix::process::{Pid, Resource, Rlimit, prlimit};
 
-    let mut server = Program::new(&["--store", "sqlite"]).start();
+    let program = Program::new(&["--store", "sqlite"]);
+    let entry = program.work().join("tests/entry.json");
+    fs::create_dir(program.work().join("tests")).expect("a folder");
+    let text = json!({
+        "models": { "driving": "gpt-5-mini" },
+        "drivingSessionRetries": [{ "modelId": "gpt-5-mini", "retries": 1 }],
+        "promptVariables": {}, "tasks": {}, "jobs": {}, "grid": [],
+    });
+    fs::write(&entry, text.to_string()).expect("an entry");
+    let mut server = program.start();
     let limit_file_sizes = |server: &Running, current| {
         let process = Pid::from_child(&server.child);
         let limit = Rlimit { current, maximum: None };
@@ -188,6 +197,9 @@ fn a_full_store_refuses_what_it_cannot_keep_lets_everybody_stop_and_recovers() {
     assert_eq!(listed["trusted"], json!(false), "{listed}");
     assert_eq!(server.post(&format!("{session}/abort"), ""), json!({}));
     assert_eq!(server.post(&format!("{session}/stop"), "")["result"], "Closed");
+    let install = "/api/copilot/test/installJobsEntry";
+    assert_eq!(server.call("POST", install, "", &entry.display().to_string()).0, 503);
+    assert_eq!(server.get("/api/copilot/job"), json!({ "error": "EntryNotInstalled" }));
 
     limit_file_sizes(&server, before.current);
     server.wait_for("a store that works again", |server| {

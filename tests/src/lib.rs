@@ -19,7 +19,7 @@ use agents::{AgentBackend, Catalog};
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
 use engine::bridge::{Bridge, BridgeSettings, WorkspaceFolder};
-use engine::entry::EntryStore;
+use engine::entry::{EntryStore, Installer};
 use engine::job::{JobManager, JobSettings};
 use engine::session::{SessionManager, SessionSettings};
 use engine::task::TaskManager;
@@ -35,7 +35,7 @@ use server::security::admission::Access;
 use server::security::host::OwnNames;
 use server::site::Site;
 use store::live::{LiveSettings, LiveShared};
-use wire::entry::Entry;
+use store::portal::PortalLog;
 
 use alias::Alias;
 pub use session::{MODEL, TestSession, is_pending, unknown_session};
@@ -149,7 +149,8 @@ impl TestApp {
         );
         let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
         let jobs = JobManager::new(tasks.clone(), options.jobs, live.clone(), lifecycle.clone());
-        let entries = EntryStore::new();
+        let portal = PortalLog::new(live.clone(), &lifecycle);
+        let entries = EntryStore::new(portal);
         let usual = || BridgeSettings::new([WorkspaceFolder::new(options.repo_root)]);
         let bridge = Bridge::new(
             options.bridge.unwrap_or_else(usual),
@@ -188,8 +189,8 @@ impl TestApp {
 
     /// The same with a JSON text, for tests in which the order matters.
     pub async fn install_text(&self, entry: &str) {
-        let entry = Entry::parse(entry).unwrap_or_else(|problems| panic!("{problems}"));
-        self.entries.install(entry, &self.sessions).await.expect("known models, no session");
+        let installed = self.entries.install(entry, Installer::CommandLine, &self.sessions).await;
+        installed.unwrap_or_else(|error| panic!("{error}"));
     }
 
     /// Stops all sessions and the server, and asserts that nothing is left running.

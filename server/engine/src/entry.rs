@@ -3,6 +3,7 @@
 mod install;
 
 pub use install::{EntryStore, InstallError};
+pub use store::fold::Installer;
 
 /// The entry of a portal that was not given one. It shows every kind of work, and runs on
 /// simulated models.

@@ -344,6 +344,7 @@ mod tests {
             "work/screen.key",
             "data",
             "data/extensions.json",
+            "data/portal.db",
         ] {
             assert!(guarded.covers(&at(name)), "{name}");
         }

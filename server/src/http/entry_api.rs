@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts as RequestParts;
-use axum::response::Response;
-use engine::entry::InstallError;
+use axum::response::{IntoResponse, Response};
+use engine::entry::{InstallError, Installer};
 use wire::ErrorName;
 use wire::entry::Entry;
 use wire::server::{InstallReply, InstallResult};
@@ -31,24 +31,26 @@ impl FromRequestParts<AppState> for Installed {
 pub(super) async fn install_jobs_entry(
     State(state): State<AppState>,
     Text(file): Text,
-) -> Json<InstallReply> {
+) -> Response {
     let Some(folder) = &state.test_folder else {
-        return Json(InstallReply { result: InstallResult::Rejected, error: None });
+        return Json(InstallReply { result: InstallResult::Rejected, error: None }).into_response();
     };
     let file = FilePath::new(file.trim());
-    let installed = state.entries.install_file_within(folder, file, &state.sessions).await;
+    let (entries, sessions) = (&state.entries, &state.sessions);
+    let installed = entries.install_file_within(folder, file, Installer::TestApi, sessions).await;
     let (result, error) = match installed {
         Ok(()) => (InstallResult::Ok, None),
         Err(error) => {
-            let result = match error {
+            let result = match &error {
                 InstallError::File { .. } => InstallResult::InvalidatePath,
                 InstallError::Invalid(_) => InstallResult::InvalidateEntry,
                 InstallError::SessionRunning | InstallError::UnknownModel(_) => {
                     InstallResult::Rejected
                 }
+                InstallError::Store(error) => return error::unavailable(error),
             };
             (result, Some(error.to_string()))
         }
     };
-    Json(InstallReply { result, error })
+    Json(InstallReply { result, error }).into_response()
 }

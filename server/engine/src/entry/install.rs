@@ -6,6 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::RwLock;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use store::fold::{Installer, PortalNote};
+use store::journal::StoreError;
+use store::portal::PortalLog;
 use wire::Models;
 use wire::entry::{Entry, Problems};
 
@@ -34,18 +39,31 @@ pub enum InstallError {
     /// It names unknown models; the message lists the known ones.
     #[error("{0}")]
     UnknownModel(String),
+    /// The install can't be stored.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// Holds the installed entry, if any. Runs keep the entry that they were started with.
-#[derive(Debug, Default)]
+///
+/// Each install is noted in the log of the portal, as history: what is installed at a start is up
+/// to the command line.
+#[derive(Debug)]
 pub struct EntryStore {
     current: RwLock<Option<Arc<Entry>>>,
+    log: Arc<PortalLog>,
+    /// Held by an install, so that the latest note is about the installed entry.
+    installing: tokio::sync::Mutex<()>,
 }
 
 impl EntryStore {
     /// Creates a store without an installed entry.
-    pub fn new() -> Arc<Self> {
-        Arc::default()
+    pub fn new(log: Arc<PortalLog>) -> Arc<Self> {
+        Arc::new(Self {
+            current: RwLock::default(),
+            log,
+            installing: tokio::sync::Mutex::default(),
+        })
     }
 
     /// The installed entry; `None` until there is one.
@@ -57,16 +75,16 @@ impl EntryStore {
     pub async fn install_file(
         &self,
         file: &Path,
+        by: Installer,
         sessions: &SessionManager,
     ) -> Result<(), InstallError> {
         let text = read(file).await?;
-        let entry = Entry::parse(&text).map_err(|problems| match problems {
-            Problems::NotJson { .. } => {
+        self.install(&text, by, sessions).await.map_err(|error| match error {
+            InstallError::Invalid(problems @ Problems::NotJson { .. }) => {
                 InstallError::File { file: file.to_owned(), problem: problems.to_string() }
             }
-            Problems::Invalid { .. } => InstallError::Invalid(problems),
-        })?;
-        self.install(entry, sessions).await
+            error => error,
+        })
     }
 
     /// Installs the entry of a file, which must be inside a folder after resolving links and `..`.
@@ -74,6 +92,7 @@ impl EntryStore {
         &self,
         folder: &Path,
         file: &Path,
+        by: Installer,
         sessions: &SessionManager,
     ) -> Result<(), InstallError> {
         let refuse = |problem: &str| InstallError::File {
@@ -89,31 +108,51 @@ impl EntryStore {
         if !real.starts_with(folder) {
             return Err(refuse("outside the test folder"));
         }
-        self.install_file(&real, sessions).await
+        self.install_file(&real, by, sessions).await
     }
 
     /// Installs the sample entry, which needs only the simulated models.
     pub async fn install_sample(&self, sessions: &SessionManager) -> Result<(), InstallError> {
-        let entry = Entry::parse(super::SAMPLE);
-        let entry = entry.map_err(InstallError::Invalid)?;
-        self.install(entry, sessions).await
+        self.install(super::SAMPLE, Installer::Sample, sessions).await
     }
 
-    /// Installs an entry, if no session is open and all its models are known.
+    /// Installs an entry from its JSON, if no session is open and all its models are known. Returns when that is
+    /// durable; at a start nobody waits for it, as a store that fails must not keep the server from
+    /// starting.
     pub async fn install(
         &self,
-        entry: Entry,
+        text: &str,
+        by: Installer,
         sessions: &SessionManager,
     ) -> Result<(), InstallError> {
+        let entry = Entry::parse(text)?;
         let models = sessions.catalog().models().await;
         check_models(&entry, &models)?;
+        let _installing = self.installing.lock().await;
         if sessions.has_running() {
             return Err(InstallError::SessionRunning);
+        }
+        let note = to_note(text, by);
+        match by {
+            Installer::Sample | Installer::CommandLine => self.log.note(note),
+            Installer::TestApi => self.log.keep(note).await?,
         }
         tracing::info!(tasks = entry.tasks.len(), jobs = entry.jobs.len(), "entry installed");
         *self.current.write() = Some(Arc::new(entry));
         Ok(())
     }
+}
+
+/// What is kept of an install: the document without its white space, which does not count.
+fn to_note(text: &str, by: Installer) -> PortalNote {
+    let document: Value = serde_json::from_str(text).unwrap_or_default();
+    let text = document.to_string();
+    let mut hash = String::new();
+    for byte in Sha256::digest(&text) {
+        // Writing into a string can't fail.
+        let _ = write!(hash, "{byte:02x}");
+    }
+    PortalNote::EntryInstalled { by, hash, entry: Some(text) }
 }
 
 async fn read(file: &Path) -> Result<String, InstallError> {
@@ -145,4 +184,74 @@ fn check_models(entry: &Entry, models: &Models) -> Result<(), InstallError> {
             write!(message, "\n- {}: {} (multiplier {})", model.name, model.id, model.multiplier);
     }
     Err(InstallError::UnknownModel(message))
+}
+
+#[cfg(test)]
+mod tests {
+    use agents::Catalog;
+    use agents::simulated::{Simulated, SimulatedSettings};
+    use platform::lifecycle::Lifecycle;
+    use store::journal::SqliteJournal;
+    use store::live::{LiveSettings, LiveShared};
+
+    use super::super::SAMPLE;
+    use super::*;
+    use crate::session::SessionSettings;
+
+    /// A server on a data folder.
+    struct Server {
+        entries: Arc<EntryStore>,
+        sessions: Arc<SessionManager>,
+        journal: Arc<SqliteJournal>,
+    }
+
+    impl Server {
+        async fn start(folder: &Path) -> Self {
+            let journal = Arc::new(SqliteJournal::open(folder).expect("a store"));
+            let live = LiveShared::with_journal(LiveSettings::for_tests(), journal.clone());
+            let lifecycle = Lifecycle::new();
+            let log = PortalLog::open(live.clone(), &lifecycle).await.expect("a log");
+            let simulated = Simulated::new(SimulatedSettings::for_tests());
+            let catalog = Catalog::new([Arc::new(simulated) as Arc<_>]);
+            let settings = SessionSettings::new("/");
+            let sessions = SessionManager::new(catalog, settings, live, lifecycle);
+            Self { entries: EntryStore::new(log), sessions, journal }
+        }
+
+        async fn install(&self, by: Installer) -> Result<(), InstallError> {
+            self.entries.install(SAMPLE, by, &self.sessions).await
+        }
+    }
+
+    #[tokio::test]
+    async fn installs_are_kept_with_their_entries_and_nothing_is_installed_by_a_restart() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = Server::start(folder.path()).await;
+        server.install(Installer::CommandLine).await.expect("installed");
+        server.install(Installer::TestApi).await.expect("installed");
+        server.journal.close();
+
+        let server = Server::start(folder.path()).await;
+        assert!(server.entries.current().is_none(), "the command line decides");
+        server.entries.log.read(|fold| {
+            let installs: Vec<_> = fold.installs().collect();
+            let by: Vec<_> = installs.iter().map(|install| install.by).collect();
+            assert_eq!(by, [Installer::CommandLine, Installer::TestApi]);
+            assert_eq!(installs[0].hash, installs[1].hash);
+            let text = fold.entry(&installs[1].hash).expect("its text");
+            assert_eq!(Entry::parse(text).expect("valid"), Entry::parse(SAMPLE).expect("valid"));
+        });
+    }
+
+    #[tokio::test]
+    async fn an_entry_is_installed_by_a_call_only_if_that_is_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = Server::start(folder.path()).await;
+        server.journal.close();
+        let refused = server.install(Installer::TestApi).await;
+        assert!(matches!(refused, Err(InstallError::Store(_))), "{refused:?}");
+        assert!(server.entries.current().is_none());
+        server.install(Installer::CommandLine).await.expect("a server starts without a store");
+        assert!(server.entries.current().is_some());
+    }
 }
