@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect, hydrated, Portal, test } from "../fixtures/portal.js";
@@ -40,6 +40,45 @@ test.describe("a server that comes back", () => {
     await session.ready();
     await session.runTurn('say "two"');
     await expect(session.body(session.of("message")).last()).toHaveText("two");
+  });
+
+  test("still asks what it asked when it was killed, and resumes the turn when that is approved", async ({ page }) => {
+    const work = mkdtempSync(path.join(tmpdir(), "portal-"));
+    const session = await SessionPage.startIn(page, work, "ask", portal.url);
+    await session.askForFile("a.txt", "hello");
+    const approve = session.cards.locator(".permission-approve");
+    await expect(approve).toBeVisible();
+    await portal.kill();
+    await expect(page.locator(".banner")).toContainText("Connection lost");
+    await startAgain();
+    await expect(page.locator(".banner")).toBeHidden({ timeout: 15_000 });
+    await expect(session.container).toContainText("interrupted: the server stopped");
+    await expect(approve).toHaveCount(1);
+    await approve.click();
+    await expect(session.of("tool").last()).toContainText("created a.txt");
+    await session.ready();
+    await expect(session.cards).toHaveCount(1);
+    expect(readFileSync(path.join(work, "a.txt"), "utf8")).toBe("hello");
+    rmSync(work, { recursive: true });
+  });
+
+  test("shows a closed session, and continues it in a new one", async ({ page }) => {
+    const session = await SessionPage.start(page, portal.url);
+    await session.runTurn('say "A plum."');
+    const address = page.url();
+    await page.locator("#close-session-button").click();
+    await expect(page.locator("#session-note")).toBeVisible();
+    await portal.stop();
+    await startAgain();
+    await page.goto(address);
+    await hydrated(page);
+    await expect(session.body(session.of("message"))).toHaveText("A plum.");
+    await expect(page.locator(".banner")).toHaveText("This session has ended.");
+    await page.locator("#continue-button").click();
+    await expect(page).not.toHaveURL(address);
+    await session.ready();
+    await session.runTurn("repeat the conversation so far");
+    await expect(session.body(session.of("message")).last()).toContainText("plum");
   });
 
   test("knows an open session after a stop in order, with what was said", async ({ page }) => {

@@ -131,7 +131,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         tracing::info!(interrupted, "ended what was cut off when the server stopped");
     }
     let sessions = start_sessions(settings, &repo_root, live.clone(), portal.clone(), &lifecycle);
-    lifecycle.spawn(resume_queues(sessions.clone(), lifecycle.token()));
+    lifecycle.spawn(take_up_waiting(sessions.clone(), lifecycle.token()));
     let entries = install_entry(settings, portal.clone(), &sessions).await?;
     let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
     let jobs = JobSettings {
@@ -231,9 +231,9 @@ fn ignore_file_size_limit() -> io::Result<()> {
     Ok(())
 }
 
-/// Prompts that waited when the server stopped have their turns now.
-async fn resume_queues(sessions: Arc<SessionManager>, ending: CancellationToken) {
-    ending.run_until_cancelled(sessions.resume_queues()).await;
+/// Prompts that waited when the server stopped have their turns now, and questions expire in time.
+async fn take_up_waiting(sessions: Arc<SessionManager>, ending: CancellationToken) {
+    ending.run_until_cancelled(sessions.take_up_waiting()).await;
 }
 
 /// Reads what was decided about the portal. Decisions of earlier versions are taken over once, if

@@ -183,6 +183,14 @@ pub struct AlwaysScope {
 }
 
 impl PermissionRequest {
+    /// Whether it shows everything that the tool is about to do. If not, an equal request may be
+    /// about something else.
+    pub fn is_complete(&self) -> bool {
+        let is_short =
+            |text: &Option<String>| text.as_ref().is_none_or(|text| text.len() <= LONGEST_ALWAYS);
+        is_short(&self.detail) && is_short(&self.diff)
+    }
+
     /// What approving always would cover; `None` if people are asked each time.
     ///
     /// For files, it covers those directly in the same folder; for commands, the same command in

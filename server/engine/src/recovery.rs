@@ -1,6 +1,6 @@
 //! After a restart: ends what was running when the server stopped, in a way that every reader sees.
 //!
-//! A turn that was cut off is closed; its session stays open. A task or job that was running has
+//! A turn that was cut off is closed; its session stays open, and so do its questions. A task or job that was running has
 //! failed. All of this is stored before the server takes its first request.
 
 mod session;
@@ -22,8 +22,7 @@ pub async fn recover(live: &LiveShared) -> Result<usize, StoreError> {
     // From the inside out: once a reader sees that a job has ended, its tasks have ended too.
     for (entity, record) in journal.open(EntityKind::Session).await? {
         if matches!(record.state, EntityState::Running | EntityState::Waiting) {
-            session::close_turn(live, entity, record.parent.is_some()).await?;
-            count += 1;
+            count += usize::from(session::close_turn(live, entity, record.parent.is_some()).await?);
         } else if record.parent.is_some() {
             session::close(live, entity).await?;
         }

@@ -29,6 +29,7 @@ mod conversation;
 mod folder;
 mod generation;
 mod handle;
+mod interrupted;
 mod kept;
 mod manager;
 mod opening;

@@ -71,6 +71,10 @@ struct State {
     // By the order of the questions.
     waiting: BTreeMap<u64, Waiting>,
     always: HashSet<AlwaysScope>,
+    /// Requests that were approved before they are made, each once.
+    approved_ahead: Vec<PermissionRequest>,
+    /// Questions that go on after a restart of the server. Their tools wait until they are dropped.
+    suspended: Vec<Waiting>,
 }
 
 struct Waiting {
@@ -97,6 +101,8 @@ impl PermissionDesk {
             asked: 0,
             waiting: BTreeMap::new(),
             always: HashSet::new(),
+            approved_ahead: Vec::new(),
+            suspended: Vec::new(),
         };
         let events = Box::new(events);
         Self(Arc::new(Desk { time_out, rules, events, state: Mutex::new(state) }))
@@ -122,9 +128,33 @@ impl PermissionDesk {
         state.waiting.values().map(|waiting| waiting.pending.clone()).collect()
     }
 
-    /// Withdraws all questions, because nobody waits for their answers any more.
+    /// Withdraws all questions, because nobody waits for their answers any more, and all approvals
+    /// that were given ahead.
     pub fn withdraw_all(&self) {
-        self.0.settle_all(&mut self.0.lock(), PermissionOutcome::Withdrawn);
+        let mut state = self.0.lock();
+        state.approved_ahead.clear();
+        self.0.settle_all(&mut state, PermissionOutcome::Withdrawn);
+    }
+
+    /// Approves a request that will be made again, exactly as it is. It counts once, until the next
+    /// [`Self::withdraw_all`]. A request that does not show everything is asked about all the same.
+    pub fn approve_ahead(&self, request: PermissionRequest, is_always: bool) {
+        let mut state = self.0.lock();
+        if is_always {
+            state.always.extend(request.always_scope());
+        }
+        if request.is_complete() {
+            state.approved_ahead.push(request);
+        }
+    }
+
+    /// Takes all questions off the desk without an answer, and refuses all that are asked from now
+    /// on. They are asked again after a restart; their tools wait until they are dropped.
+    pub fn suspend(&self) {
+        let mut state = self.0.lock();
+        state.closed = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        state.suspended.extend(waiting.into_values());
     }
 
     /// Withdraws all questions, and refuses all that are asked from now on.
@@ -184,6 +214,11 @@ impl PermissionDesk {
         let mut state = self.0.lock();
         if state.closed {
             return denied(CLOSED);
+        }
+        let ahead = state.approved_ahead.iter().position(|approved| *approved == request);
+        if let Some(index) = ahead.filter(|_| state.mode != PermissionMode::Deny) {
+            state.approved_ahead.swap_remove(index);
+            return Err(Ok(()));
         }
         let is_always = || scope.is_some_and(|scope| state.always.contains(&scope));
         match state.mode {

@@ -27,6 +27,8 @@ pub(super) enum Step {
     },
     /// Repeats the conversation before this prompt.
     Repeat,
+    /// Calls the tool that was called last again, with the same arguments.
+    RepeatCall,
 }
 
 /// The argument of a tool call.
@@ -103,6 +105,9 @@ impl Candidate<'_> {
             "stream" => self.parse_stream(),
             "count" => self.parse_count(),
             _ if verb.starts_with("repeat") => {
+                if let Some(found) = REPEAT_CALL.find(self.rest) {
+                    return Some((Step::RepeatCall, found.end()));
+                }
                 let length = REPEAT.find(self.rest)?.end();
                 Some((Step::Repeat, length))
             }
@@ -252,7 +257,7 @@ macro_rules! patterns {
 }
 
 patterns! {
-    VERB = r"\b(?:use|call|invoke|run|execute|say|do\s+nothing|fail|crash|wait|think|answer|reply|respond|stream|count|repeat\s+the\s+conversation)\b";
+    VERB = r"\b(?:use|call|invoke|run|execute|say|do\s+nothing|fail|crash|wait|think|answer|reply|respond|stream|count|repeat\s+(?:the\s+conversation|that\s+call))\b";
     /// Matches at the end of the text before the verb.
     NEGATION = r"(?:\bnot|n['’]t|\bnever|\bcannot|\bwithout)\s+$";
     REQUEST = r"(?:^|\n|[.!?;:,>*•()\[\]-]|\b(?:then|and|please|now|first|finally|next|just|simply|also|only))\s*$";
@@ -270,6 +275,7 @@ patterns! {
     WAIT = r"^wait\s+(?:for\s+)?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|milliseconds?|s|secs?|seconds?|minutes?)\b";
     COUNT = r"^count\s+(?P<input>\d{1,15})\s+input\s+(?:tokens\s+)?and\s+(?P<output>\d{1,15})\s+output\s+tokens\b";
     REPEAT = r"^repeat\s+the\s+conversation(?:\s+so\s+far)?\b";
+    REPEAT_CALL = r"^repeat\s+that\s+call\b";
     STREAM = r"^stream\s+(?P<deltas>\d+)\s+deltas\s+with\s+(?P<between>\d+(?:\.\d+)?)\s*ms\s+between\s+deltas\s+after\s+(?P<first>\d+(?:\.\d+)?)\s*ms\b\.?";
     PLAIN_END = r"[.;!?](?:\s|$)|\n|,?\s+(?:and\s+)?then\b|,?\s+and\s+(?:use|call|invoke|run|execute|say|wait|fail|crash|do\s+nothing|answer|think|count|repeat\s+the\s+conversation|finally)\b|,\s+(?:use|call|say|wait|fail|crash|do|answer|think|repeat\s+the\s+conversation|otherwise|else|or|but|if)\b";
 }

@@ -58,6 +58,7 @@ fn describe(step: &Step) -> String {
         Step::Stream(_) => "stream deltas".to_owned(),
         Step::Count { .. } => "count tokens".to_owned(),
         Step::Repeat => "repeat the conversation".to_owned(),
+        Step::RepeatCall => "repeat the last tool call".to_owned(),
     }
 }
 

@@ -12,6 +12,7 @@ use super::instructions::{Argument, Step, Stream, parse};
 use super::memory::Memory;
 use super::{SimulatedSettings, texts};
 use crate::contract::{AgentError, AgentEvent, AgentSettings, TextKind};
+use crate::facts::Fact;
 use crate::tool::Tool;
 
 /// One turn. Dropping it aborts it.
@@ -89,6 +90,12 @@ impl<'a> Turn<'a> {
             Step::Repeat => {
                 let text = texts::conversation(self.memory.lock().facts());
                 self.write(TextKind::Message, &text).await;
+            }
+            Step::RepeatCall => {
+                let last = last_call(self.memory.lock().facts());
+                if let Some((name, arguments)) = last {
+                    self.call_tool(&name, arguments).await;
+                }
             }
             Step::Markdown => self.write(TextKind::Message, texts::MARKDOWN).await,
             Step::Wait(time) => self.wait(*time).await,
@@ -174,9 +181,13 @@ impl<'a> Turn<'a> {
     }
 
     async fn use_tool(&mut self, name: &str, argument: &Argument) {
+        let arguments = to_arguments(self.settings.tools.get(name).as_deref(), argument);
+        self.call_tool(name, arguments).await;
+    }
+
+    async fn call_tool(&mut self, name: &str, arguments: Value) {
         self.blocks += 1;
         let call_id = format!("call-{}-{}", self.number, self.blocks);
-        let arguments = to_arguments(self.settings.tools.get(name).as_deref(), argument);
         self.emit(AgentEvent::ToolStart {
             call_id: call_id.clone(),
             parent_call_id: None,
@@ -189,6 +200,14 @@ impl<'a> Turn<'a> {
         // The tool took its time; the schedule continues from now.
         self.due = self.due.max(Instant::now());
     }
+}
+
+/// The tool that was called last, and its arguments.
+fn last_call(facts: &[Fact]) -> Option<(String, Value)> {
+    facts.iter().rev().find_map(|fact| match fact {
+        Fact::ToolCall { name, arguments, .. } => Some((name.clone(), arguments.clone())),
+        Fact::Prompt(_) | Fact::Round | Fact::Message(_) => None,
+    })
 }
 
 /// Fits the argument in the prompt to the tool's parameters.

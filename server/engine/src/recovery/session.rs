@@ -9,13 +9,14 @@ use wire::{PermissionId, PermissionOutcome, SessionResponse, ToolError, TurnEndi
 
 use super::{INTERRUPTED, responses};
 
-/// Closes what a turn left open. With `closes_session`, as for the sessions of tasks, closes the
-/// session as well.
+/// Closes what a turn left open, except questions, which can still be answered. With
+/// `closes_session`, as for the sessions of tasks, closes the session and its questions as well.
+/// False if nothing was left open.
 pub(super) async fn close_turn(
     live: &LiveShared,
     entity: Entity,
     closes_session: bool,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let journal = &**live.journal();
     let mut open = OpenTurn::default();
     for (seq, response) in responses(journal, entity).await? {
@@ -25,9 +26,14 @@ pub(super) async fn close_turn(
     for chunk in journal.chunks(entity).await? {
         texts.entry(chunk.block).or_default().push_str(&chunk.text);
     }
+    let withdrawn = if closes_session { open.withdraw() } else { Vec::new() };
     let (facts, closed_blocks) = open.close(texts);
-    let facts = facts.into_iter().map(|fact| (live.next_time(), fact)).collect();
-    add(live, entity, facts, closed_blocks, closes_session).await
+    if facts.is_empty() && !closes_session {
+        return Ok(false);
+    }
+    let facts = withdrawn.into_iter().chain(facts).map(|fact| (live.next_time(), fact)).collect();
+    add(live, entity, facts, closed_blocks, closes_session).await?;
+    Ok(true)
 }
 
 /// Closes a session in which no turn was running.
@@ -117,15 +123,21 @@ impl OpenTurn {
         self.blocks.retain(|(_, block)| block != ended);
     }
 
+    /// The facts that withdraw its questions.
+    fn withdraw(&mut self) -> Vec<SessionResponse> {
+        let questions = std::mem::take(&mut self.questions).into_iter();
+        let withdrawn = questions.map(|request_id| SessionResponse::PermissionResolved {
+            request_id,
+            decision: PermissionOutcome::Withdrawn,
+        });
+        withdrawn.collect()
+    }
+
     /// The facts that close the turn, and the blocks they close. `texts` and blocks go by the
     /// number of the fact that opened the block.
     fn close(self, mut texts: BTreeMap<u64, String>) -> (Vec<SessionResponse>, Vec<u64>) {
         let mut facts = Vec::new();
         let mut closed = Vec::new();
-        for question in self.questions {
-            let decision = PermissionOutcome::Withdrawn;
-            facts.push(SessionResponse::PermissionResolved { request_id: question, decision });
-        }
         for (seq, block) in self.blocks {
             let text = texts.remove(&seq).unwrap_or_default();
             closed.push(seq);
@@ -207,12 +219,15 @@ mod tests {
         let turn = whole_turn();
         for cut in 0..=turn.len() {
             let mut seen = turn[..cut].to_vec();
-            let (facts, _) = fold(&seen).close(BTreeMap::new());
+            let mut open = fold(&seen);
+            seen.extend(open.withdraw());
+            let (facts, _) = open.close(BTreeMap::new());
             let is_whole = cut == 0 || cut == turn.len();
             assert_eq!(facts.is_empty(), is_whole, "cut after {cut}");
             seen.extend(facts);
-            let (left, _) = fold(&seen).close(BTreeMap::new());
-            assert_eq!(left, [], "cut after {cut}");
+            let mut left = fold(&seen);
+            assert_eq!(left.withdraw(), [], "cut after {cut}");
+            assert_eq!(left.close(BTreeMap::new()).0, [], "cut after {cut}");
             assert_eq!(seen.last() == Some(&SessionResponse::Idle), cut > 0);
         }
     }
@@ -221,7 +236,10 @@ mod tests {
     fn an_open_block_ends_with_what_was_stored_of_it() {
         let turn = whole_turn();
         let texts = BTreeMap::from([(5, "output".to_owned()), (7, "half a mess".to_owned())]);
-        let (facts, closed) = fold(&turn[..7]).close(texts);
+        let mut open = fold(&turn[..7]);
+        let mut facts = open.withdraw();
+        let (closing, closed) = open.close(texts);
+        facts.extend(closing);
         let expected = [
             r#"{"callback":"onPermissionResolved","requestId":"permission-00000000-0000-4000-8000-000000000001","decision":"withdrawn"}"#,
             r#"{"callback":"onToolExecution","toolCallId":"t","delta":"output"}"#,

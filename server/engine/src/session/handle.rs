@@ -17,6 +17,7 @@ use wire::{
 };
 
 use super::queue::{PendingTurn, Queue};
+use super::stream::Stream;
 use super::{SessionError, SessionSummary};
 use crate::running::Handle;
 
@@ -27,6 +28,7 @@ pub struct Session {
     pub(super) working_directory: PathBuf,
     pub(super) log: Arc<LiveLog<SessionResponse>>,
     pub(super) live: Arc<LiveRegistry<SessionId, SessionResponse>>,
+    pub(super) stream: Arc<Stream>,
     pub(super) queue: Arc<Queue>,
     pub(super) desk: PermissionDesk,
     pub(super) extensions: Arc<SessionExtensions>,
@@ -82,13 +84,19 @@ impl Session {
         question: PermissionId,
         decision: PermissionDecision,
     ) -> Result<(), SessionError> {
-        let answered = self.desk.resolve(question, decision);
-        answered.map_err(|_| SessionError::PermissionNotPending)
+        match self.desk.resolve(question, decision) {
+            Ok(()) => Ok(()),
+            Err(_) => self.answer_interrupted(question, decision),
+        }
     }
 
     /// Changes how tools' permission requests are answered, and returns when that is durable.
     pub async fn set_permissions(&self, mode: PermissionMode) -> Result<(), SessionError> {
         self.desk.set_mode(mode);
+        if mode == PermissionMode::Deny {
+            self.stream.withdraw_interrupted();
+            self.queue.release();
+        }
         self.log.note(&SessionNote::Permissions { mode });
         Ok(self.live.durable(self.id).await?)
     }

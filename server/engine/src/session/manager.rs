@@ -85,7 +85,7 @@ pub struct SessionManager {
     extensions: Arc<ExtensionHost>,
     policy: SessionPolicy,
     /// Cancelled at shutdown if stopped sessions will continue after the restart.
-    suspend: CancellationToken,
+    pub(super) suspend: CancellationToken,
     pub(super) dormant: Dormant,
     /// Held while a closed session's handle is given to the session that continues it.
     pub(super) handovers: tokio::sync::Mutex<()>,
@@ -240,7 +240,7 @@ impl SessionManager {
         let queue = Arc::new(queue);
         // Known before it is in any list, or a reader could load it a second time.
         self.live.add(id, log.clone());
-        origin.begin(&log, &queue);
+        origin.begin(&log, &stream, &queue);
         agent.announce(&stream);
         let parts = SessionParts {
             id,
@@ -260,6 +260,7 @@ impl SessionManager {
             working_directory,
             log: log.clone(),
             live: self.live.clone(),
+            stream: stream.clone(),
             queue: queue.clone(),
             desk: desk.clone(),
             extensions: extensions.clone(),
@@ -386,9 +387,18 @@ impl SessionManager {
         Ok(journal.delete(id.into()).await?)
     }
 
-    /// The pending permission requests of all sessions, grouped by session, oldest first.
+    /// The pending permission requests of sessions whose agents are running, grouped by session,
+    /// oldest first.
     pub fn questions(&self) -> Vec<PendingQuestion> {
-        self.open.all().iter().flat_map(|session| session.desk.pending()).collect()
+        self.open.all().iter().flat_map(|session| session.questions()).collect()
+    }
+
+    pub(super) fn settings(&self) -> &SessionSettings {
+        &self.settings
+    }
+
+    pub(super) fn lifecycle(&self) -> &Lifecycle {
+        &self.lifecycle
     }
 
     /// What sessions may do; can only be narrowed.
@@ -432,6 +442,9 @@ impl SessionManager {
         }
         if self.live.shared().journal().is_lasting() {
             self.suspend.cancel();
+            for session in &sessions {
+                session.desk.suspend();
+            }
         }
         stop_all(sessions.iter().map(|session| session.handle.clone()).collect()).await;
         self.catalog.close().await;

@@ -12,6 +12,7 @@ use wire::{SessionId, SessionResponse};
 
 use super::StartOptions;
 use super::queue::Queue;
+use super::stream::Stream;
 
 /// What is known of a session before its agent starts.
 pub(super) struct Opening {
@@ -62,15 +63,16 @@ pub(super) enum Beginning {
 }
 
 impl Origin {
-    /// Writes the first note of a new session, or restores the queue of a stored one.
-    pub(super) fn begin(&self, log: &LiveLog<SessionResponse>, queue: &Queue) {
+    /// Writes the first note of a new session, or restores the questions and the queue of a stored one.
+    pub(super) fn begin(&self, log: &LiveLog<SessionResponse>, stream: &Stream, queue: &Queue) {
         match &self.beginning {
             Beginning::New(note) => log.begin(note),
             Beginning::Kept(fold) => {
                 if self.replaced > fold.replaced() {
                     log.note(&SessionNote::Handle { handle: None });
                 }
-                queue.restore(fold.queue());
+                stream.set_interrupted(fold.questions().clone());
+                queue.restore(fold.queue(), !fold.questions().is_empty());
             }
         }
     }

@@ -67,11 +67,20 @@ pub(super) struct Queue {
     stop: CancellationToken,
 }
 
+/// Where a prompt is added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    First,
+    Last,
+}
+
 #[derive(Debug, Default)]
 struct QueueState {
     waiting: VecDeque<QueuedPrompt>,
     running: Option<CancellationToken>,
     closed: bool,
+    /// Whether restored prompts wait until a question is answered.
+    held: bool,
 }
 
 impl Queue {
@@ -83,9 +92,15 @@ impl Queue {
         Self { log, state: Mutex::default(), added: Notify::new(), capacity, stop }
     }
 
-    /// Queues the prompts that waited when the server stopped, without noting them again.
-    pub(super) fn restore<'a>(&self, prompts: impl Iterator<Item = &'a fold::QueuedPrompt>) {
+    /// Queues the prompts that waited when the server stopped, without noting them again. If they
+    /// are held, they wait until they are released or another prompt comes.
+    pub(super) fn restore<'a>(
+        &self,
+        prompts: impl Iterator<Item = &'a fold::QueuedPrompt>,
+        held: bool,
+    ) {
         let mut state = self.state.lock();
+        state.held = held;
         for prompt in prompts {
             // Its sender is gone, so nobody waits for the outcome.
             let (outcome, _) = oneshot::channel();
@@ -105,24 +120,53 @@ impl Queue {
         text: String,
         author: PromptAuthor,
     ) -> Result<PendingTurn, SessionError> {
+        self.put(text, author, Place::Last)
+    }
+
+    /// Adds a prompt before all that wait, however many those are.
+    pub(super) fn add_first(
+        &self,
+        text: String,
+        author: PromptAuthor,
+    ) -> Result<PendingTurn, SessionError> {
+        self.put(text, author, Place::First)
+    }
+
+    /// Lets prompts that are held have their turns.
+    pub(super) fn release(&self) {
+        self.state.lock().held = false;
+        self.added.notify_one();
+    }
+
+    fn put(
+        &self,
+        text: String,
+        author: PromptAuthor,
+        place: Place,
+    ) -> Result<PendingTurn, SessionError> {
         let mut state = self.state.lock();
         if state.closed {
             return Err(SessionError::SessionNotFound);
         }
-        if state.waiting.len() >= self.capacity {
+        if place == Place::Last && state.waiting.len() >= self.capacity {
             return Err(SessionError::TooManyQueries);
         }
+        state.held = false;
         let (sender, outcome) = oneshot::channel();
         let abort = self.stop.child_token();
-        // Under the lock, so that notes have the order of the queue.
         let prompt = fold::QueuedPrompt { prompt: text.clone(), author };
-        self.log.note(&SessionNote::Queued(prompt));
-        state.waiting.push_back(QueuedPrompt {
-            text,
-            author,
-            abort: abort.clone(),
-            outcome: sender,
-        });
+        let queued = QueuedPrompt { text, author, abort: abort.clone(), outcome: sender };
+        // Under the lock, so that notes have the order of the queue.
+        match place {
+            Place::First => {
+                self.log.note(&SessionNote::QueuedFirst(prompt));
+                state.waiting.push_front(queued);
+            }
+            Place::Last => {
+                self.log.note(&SessionNote::Queued(prompt));
+                state.waiting.push_back(queued);
+            }
+        }
         drop(state);
         // There is one consumer; if it is busy now, it finds the permit later.
         self.added.notify_one();
@@ -135,7 +179,9 @@ impl Queue {
             {
                 let mut state = self.state.lock();
                 state.running = None;
-                if let Some(prompt) = state.waiting.pop_front() {
+                if !state.held
+                    && let Some(prompt) = state.waiting.pop_front()
+                {
                     state.running = Some(prompt.abort.clone());
                     return prompt;
                 }

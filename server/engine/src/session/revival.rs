@@ -12,11 +12,13 @@ use store::fold::{SessionFold, SessionNote};
 use store::journal::Entity;
 use store::live::{LiveLog, Loaded};
 use wire::{
-    EntityKind, PermissionDecision, PermissionId, PermissionMode, SessionId, SessionResponse,
+    EntityKind, PermissionDecision, PermissionId, PermissionMode, PermissionOutcome, SessionId,
+    SessionResponse,
 };
 
 use super::context::Context;
 use super::handle::Session;
+use super::interrupted::{open_questions, withdraw};
 use super::opening::{Beginning, Opening, Origin};
 use super::{SessionError, SessionManager, SessionSummary, StartOptions};
 
@@ -47,7 +49,7 @@ impl SessionManager {
     }
 
     /// The log and the lock of a session whose agent is not running.
-    async fn dormant(
+    pub(super) async fn dormant(
         &self,
         id: SessionId,
     ) -> Result<(Arc<LiveLog<SessionResponse>>, Arc<tokio::sync::Mutex<()>>), SessionError> {
@@ -117,7 +119,7 @@ impl SessionManager {
     ) -> Result<(), SessionError> {
         match self.get(id) {
             Ok(session) => session.answer_permission(question, decision),
-            Err(_) => self.dormant(id).await.and(Err(SessionError::PermissionNotPending)),
+            Err(_) => self.answer_dormant(id, question, decision).await,
         }
     }
 
@@ -140,6 +142,9 @@ impl SessionManager {
             return Ok(());
         }
         self.dormant.remove(id);
+        for question in open_questions(&log).into_keys() {
+            withdraw(&log, question, PermissionOutcome::Withdrawn);
+        }
         log.note(&SessionNote::Closed { crashed: false });
         log.close();
         Ok(())
@@ -166,16 +171,6 @@ impl SessionManager {
             }
         }
         Ok(all)
-    }
-
-    /// Resumes the sessions with queued prompts, so that those get their turns without a client.
-    pub async fn resume_queues(&self) {
-        for summary in self.list_all().await.unwrap_or_default() {
-            if summary.queued > 0 && !summary.busy {
-                // If this fails, whoever acts on the session next gets the error.
-                let _ = self.find(summary.id).await;
-            }
-        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! aborted. This module alone ensures that every block opens before its deltas and closes once,
 //! that its deltas add up to the complete content, and that nothing stays open when a turn ends.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use agents::permission::PermissionEvent;
@@ -12,11 +12,14 @@ use agents::{AgentEvent, TextKind};
 use extensions::SessionExtensions;
 use parking_lot::Mutex;
 use serde_json::Value;
-use store::fold::{PromptAuthor, SessionNote};
+use store::fold::{OpenQuestion, PromptAuthor, SessionNote};
 use store::journal::StoreError;
 use store::live::LiveLog;
 use tokio_util::sync::CancellationToken;
-use wire::{LogLevel, SessionResponse, ToolError, TurnEnding, Usage};
+use wire::{
+    LogLevel, PermissionId, PermissionOutcome, PermissionRequest, SessionResponse, ToolError,
+    TurnEnding, Usage,
+};
 
 use super::CalledTool;
 use super::generation::Generation;
@@ -49,6 +52,8 @@ struct State {
     usage: Usage,
     failure: Option<String>,
     crash: Option<String>,
+    /// Permission requests of a turn that was cut off when the server stopped.
+    interrupted: BTreeMap<PermissionId, OpenQuestion>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -85,6 +90,8 @@ impl Stream {
     /// Begins a turn with its prompt.
     pub(super) fn begin(&self, prompt: &str, author: PromptAuthor) {
         let mut state = self.state.lock();
+        // Its turn goes on in another way, which asks again if it has to.
+        self.withdraw(&mut state);
         state.closed_before = std::mem::take(&mut state.closed);
         state.called.clear();
         for tool in &mut state.tools {
@@ -173,6 +180,40 @@ impl Stream {
         });
     }
 
+    /// Takes over the permission requests of a turn that was cut off.
+    pub(super) fn set_interrupted(&self, questions: BTreeMap<PermissionId, OpenQuestion>) {
+        self.state.lock().interrupted = questions;
+    }
+
+    /// The permission requests of a turn that was cut off, which still can be answered.
+    pub(super) fn interrupted(&self) -> BTreeMap<PermissionId, OpenQuestion> {
+        self.state.lock().interrupted.clone()
+    }
+
+    /// Ends such a request; `None` if it has ended before. Also returns whether it was the last one.
+    pub(super) fn settle_interrupted(
+        &self,
+        id: PermissionId,
+        outcome: PermissionOutcome,
+    ) -> Option<(PermissionRequest, bool)> {
+        let mut state = self.state.lock();
+        let question = state.interrupted.remove(&id)?;
+        self.log.push(&SessionResponse::PermissionResolved { request_id: id, decision: outcome });
+        Some((question.request, state.interrupted.is_empty()))
+    }
+
+    /// Withdraws all such requests.
+    pub(super) fn withdraw_interrupted(&self) {
+        self.withdraw(&mut self.state.lock());
+    }
+
+    fn withdraw(&self, state: &mut State) {
+        for id in std::mem::take(&mut state.interrupted).into_keys() {
+            let decision = PermissionOutcome::Withdrawn;
+            self.log.push(&SessionResponse::PermissionResolved { request_id: id, decision });
+        }
+    }
+
     /// Waits until everything that was pushed so far is durable. Cancel safe.
     pub(super) async fn durable(&self) -> Result<(), StoreError> {
         self.log.durable().await
@@ -195,6 +236,7 @@ impl Stream {
 
     /// Notes that the session has ended, and closes its log.
     pub(super) fn close(&self, crashed: bool) {
+        self.withdraw_interrupted();
         self.log.note(&SessionNote::Closed { crashed });
         self.log.close();
     }

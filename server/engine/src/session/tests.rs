@@ -2,6 +2,7 @@
 
 mod continuation;
 mod ending;
+mod interrupted;
 mod ordering;
 mod provider;
 mod restart;
@@ -134,7 +135,13 @@ impl Harness {
     async fn end(self) {
         self.sessions.stop_all().await;
         assert!(!self.sessions.has_running());
-        assert_eq!(self.lifecycle.running(), 1, "only the sweeper");
+        let only_the_sweeper = async {
+            while self.lifecycle.running() > 1 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(10), only_the_sweeper).await;
+        assert_eq!(ended, Ok(()), "only the sweeper runs on");
         assert_eq!(self.lifecycle.shutdown(Duration::from_secs(1)).await, 0);
     }
 }

@@ -1,9 +1,12 @@
 //! The fold of a session.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
-use wire::{EntityState, PermissionId, PermissionMode, SessionId, SessionResponse, TaskId, Usage};
+use wire::{
+    EntityState, PermissionId, PermissionMode, PermissionRequest, SessionId, SessionResponse,
+    TaskId, Usage,
+};
 
 use super::{Fold, first_line};
 use crate::journal::Record;
@@ -39,6 +42,8 @@ pub enum SessionNote {
     },
     /// A prompt was queued. Its turn begins with a fact of its own.
     Queued(QueuedPrompt),
+    /// A prompt was queued before all others.
+    QueuedFirst(QueuedPrompt),
     /// The permission mode was changed.
     Permissions {
         /// How permission requests are answered from now on.
@@ -82,6 +87,15 @@ pub enum PromptAuthor {
     Extension,
 }
 
+/// A permission request that was not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenQuestion {
+    /// When it was made, in microseconds since the Unix epoch.
+    pub asked_at: u64,
+    /// What the tool wants to do.
+    pub request: PermissionRequest,
+}
+
 /// The state of a session, from its facts and notes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionFold {
@@ -100,7 +114,7 @@ pub struct SessionFold {
     is_renamed: bool,
     queue: VecDeque<QueuedPrompt>,
     is_running: bool,
-    questions: BTreeSet<PermissionId>,
+    questions: BTreeMap<PermissionId, OpenQuestion>,
     usage: Usage,
 }
 
@@ -161,6 +175,11 @@ impl SessionFold {
         self.queue.iter()
     }
 
+    /// The permission requests that wait for an answer.
+    pub fn questions(&self) -> &BTreeMap<PermissionId, OpenQuestion> {
+        &self.questions
+    }
+
     /// Sets the title to the prompt's first line, unless it has one. True if it was set.
     fn entitle(&mut self, prompt: &str) -> bool {
         let is_first = self.title.is_empty() && !self.is_renamed;
@@ -184,7 +203,7 @@ impl SessionFold {
 impl Fold<SessionResponse> for SessionFold {
     type Note = SessionNote;
 
-    fn apply(&mut self, _at: u64, fact: &SessionResponse) -> bool {
+    fn apply(&mut self, at: u64, fact: &SessionResponse) -> bool {
         match fact {
             SessionResponse::UserPrompt { prompt }
             | SessionResponse::GeneratedUserPrompt { prompt } => {
@@ -198,9 +217,13 @@ impl Fold<SessionResponse> for SessionFold {
                 self.is_running = false;
                 true
             }
-            SessionResponse::PermissionRequest(question) => self.questions.insert(question.id),
+            SessionResponse::PermissionRequest(question) => {
+                let open = OpenQuestion { asked_at: at, request: question.request.clone() };
+                self.questions.insert(question.id, open);
+                true
+            }
             SessionResponse::PermissionResolved { request_id, .. } => {
-                self.questions.remove(request_id)
+                self.questions.remove(request_id).is_some()
             }
             SessionResponse::Usage { usage, .. } => {
                 self.usage += *usage;
@@ -230,6 +253,7 @@ impl Fold<SessionResponse> for SessionFold {
                 self.entitle(&prompt.prompt);
                 self.queue.push_back(prompt.clone());
             }
+            SessionNote::QueuedFirst(prompt) => self.queue.push_front(prompt.clone()),
             SessionNote::Permissions { mode } => self.chosen_mode = Some(*mode),
             SessionNote::Renamed { title } => {
                 self.title = first_line(title);

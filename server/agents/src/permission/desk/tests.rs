@@ -307,3 +307,40 @@ fn a_default_that_is_strict_enough_limits_nobody() {
     default.narrow(PermissionMode::Deny);
     assert_eq!((default.get(), desk.mode()), (PermissionMode::Deny, PermissionMode::Deny));
 }
+
+#[tokio::test]
+async fn an_approval_ahead_covers_one_equal_request() {
+    let (desk, events) = desk();
+    let request = question(PermissionKind::Write);
+    desk.approve_ahead(request.clone(), false);
+    let other = PermissionRequest { detail: Some("more".to_owned()), ..request.clone() };
+    assert!(poll(pin!(desk.request(&ASKER, other))).is_pending());
+    assert_eq!(desk.request(&ASKER, request.clone()).await, Ok(()));
+    assert!(poll(pin!(desk.request(&ASKER, request.clone()))).is_pending());
+    // It does not outlive the turn, and counts for nothing where nothing is allowed.
+    desk.approve_ahead(request.clone(), false);
+    desk.withdraw_all();
+    assert!(poll(pin!(desk.request(&ASKER, request.clone()))).is_pending());
+    desk.approve_ahead(request.clone(), false);
+    desk.set_mode(PermissionMode::Deny);
+    assert!(desk.request(&ASKER, request.clone()).await.is_err());
+    desk.set_mode(PermissionMode::Ask);
+    // What is not shown as a whole could be something else.
+    let long = PermissionRequest { diff: Some("x".repeat(1 << 20)), ..request };
+    desk.approve_ahead(long.clone(), false);
+    assert!(poll(pin!(desk.request(&ASKER, long))).is_pending());
+    assert_eq!(outcomes(&events), [PermissionOutcome::Withdrawn; 4]);
+}
+
+#[tokio::test]
+async fn a_suspended_question_stays_unanswered() {
+    let (desk, events) = desk();
+    let mut asking = Box::pin(desk.request(&ASKER, question(PermissionKind::Write)));
+    assert!(poll(asking.as_mut()).is_pending());
+    desk.suspend();
+    assert!(poll(asking.as_mut()).is_pending());
+    drop(asking);
+    desk.close();
+    assert_eq!(outcomes(&events), []);
+    assert!(desk.request(&ASKER, question(PermissionKind::Write)).await.is_err());
+}

@@ -185,6 +185,7 @@ fn the_conversation_is_repeated() {
     check([
         ("repeat the conversation so far", vec![Step::Repeat]),
         ("say hello and repeat the conversation.", vec![say("hello"), Step::Repeat]),
+        ("look first, then repeat that call if need be.", vec![Step::RepeatCall]),
         ("Repeat the test, do not repeat the conversation", vec![]),
     ]);
 }

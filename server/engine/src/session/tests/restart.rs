@@ -18,7 +18,7 @@ use crate::recovery::recover;
 const INTERRUPTED: &str = "interrupted: the server stopped";
 
 /// A server on a data folder.
-struct Server {
+pub(super) struct Server {
     harness: Harness,
     journal: Arc<SqliteJournal>,
 }
@@ -32,34 +32,50 @@ impl Deref for Server {
 }
 
 impl Server {
-    async fn start(folder: &Path) -> Self {
+    pub(super) async fn start(folder: &Path) -> Self {
+        Self::start_with_settings(folder, |_| {}).await
+    }
+
+    pub(super) async fn start_with_settings(
+        folder: &Path,
+        change: impl FnOnce(&mut SessionSettings),
+    ) -> Self {
         let simulated = Simulated::new(SimulatedSettings::for_tests());
-        Self::start_with_backend(folder, Arc::new(simulated)).await
+        Self::start_with(folder, Arc::new(simulated), change).await
     }
 
     async fn start_with_backend(folder: &Path, backend: Arc<dyn AgentBackend>) -> Self {
+        Self::start_with(folder, backend, |_| {}).await
+    }
+
+    async fn start_with(
+        folder: &Path,
+        backend: Arc<dyn AgentBackend>,
+        change: impl FnOnce(&mut SessionSettings),
+    ) -> Self {
         let journal = Arc::new(SqliteJournal::open(folder).expect("a store"));
         let live = LiveShared::with_journal(LiveSettings::for_tests(), journal.clone());
         recover(&live).await.expect("recovered");
         let lifecycle = Lifecycle::new();
-        let settings = SessionSettings::new("/");
+        let mut settings = SessionSettings::new("/");
+        change(&mut settings);
         let catalog = Catalog::new([backend]);
         let sessions = SessionManager::new(catalog, settings, live, lifecycle.clone());
         Self { harness: Harness { sessions, lifecycle }, journal }
     }
 
-    async fn record(&self, id: SessionId) -> Record {
+    pub(super) async fn record(&self, id: SessionId) -> Record {
         self.journal.record(id.into()).await.expect("read").expect("kept").0
     }
 
     /// Shuts the server down in an orderly way.
-    async fn end(self) {
+    pub(super) async fn end(self) {
         self.harness.end().await;
         self.journal.close();
     }
 }
 
-async fn query(harness: &Harness, id: SessionId, prompt: &str) {
+pub(super) async fn query(harness: &Harness, id: SessionId, prompt: &str) {
     let session = harness.sessions.find(id).await.expect("an open session");
     session.query(prompt.to_owned()).await.expect("taken");
 }
@@ -127,7 +143,7 @@ async fn a_turn_that_an_orderly_stop_ends_says_so_and_prompts_wait_on() {
         panic!("{end:?}");
     };
     assert_eq!(server.sessions.list_all().await.expect("a list")[0].queued, 1);
-    server.sessions.resume_queues().await;
+    server.sessions.take_up_waiting().await;
     let seen = server.read_until_idle(id, 2).await;
     assert_eq!(messages(&seen), ["one", "still queued"]);
     assert_eq!(server.sessions.list_all().await.expect("a list")[0].queued, 0);

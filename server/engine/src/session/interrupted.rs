@@ -1,0 +1,222 @@
+//! What waited when the server stopped: permission requests and queued prompts.
+//!
+//! A request stays open under its id although its turn is over. Approving it resumes the turn with a
+//! prompt that says so, and approves exactly that call ahead. Anything else withdraws it: a refusal,
+//! another prompt, the end of the session. It expires as if the server had never stopped.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use agents::permission::{Asker, Owner, PendingQuestion};
+use store::fold::{OpenQuestion, PromptAuthor, SessionFold};
+use store::journal::Entity;
+use store::live::LiveLog;
+use tokio::time::sleep;
+use wire::{
+    EntityKind, EntityState, PendingPermission, PermissionDecision, PermissionId,
+    PermissionOutcome, PermissionRequest, SessionId, SessionResponse,
+};
+
+use super::handle::Session;
+use super::{SessionError, SessionManager};
+
+impl Session {
+    /// Answers a permission request of a turn that was cut off.
+    pub(super) fn answer_interrupted(
+        &self,
+        question: PermissionId,
+        decision: PermissionDecision,
+    ) -> Result<(), SessionError> {
+        let outcome = outcome_of(decision);
+        let request = self.settle_interrupted(question, outcome)?;
+        if outcome.is_approved() {
+            let prompt = resumption(&request);
+            let is_always = outcome == PermissionOutcome::ApprovedAlways;
+            self.desk.approve_ahead(request, is_always);
+            self.queue.add_first(prompt, PromptAuthor::Engine)?;
+        }
+        Ok(())
+    }
+
+    /// Ends a permission request of a turn that was cut off.
+    fn settle_interrupted(
+        &self,
+        question: PermissionId,
+        outcome: PermissionOutcome,
+    ) -> Result<PermissionRequest, SessionError> {
+        let settled = self.stream.settle_interrupted(question, outcome);
+        let (request, was_last) = settled.ok_or(SessionError::PermissionNotPending)?;
+        if was_last && !outcome.is_approved() {
+            self.queue.release();
+        }
+        Ok(request)
+    }
+
+    /// Its pending permission requests, those of a turn that was cut off first.
+    pub(super) fn questions(&self) -> Vec<PendingQuestion> {
+        let mut questions = pending(self.id, self.stream.interrupted());
+        questions.extend(self.desk.pending());
+        questions
+    }
+}
+
+impl SessionManager {
+    /// Answers a permission request of a session without an agent, which is resumed by an approval.
+    pub(super) async fn answer_dormant(
+        &self,
+        id: SessionId,
+        question: PermissionId,
+        decision: PermissionDecision,
+    ) -> Result<(), SessionError> {
+        let (log, _) = self.dormant(id).await?;
+        if !open_questions(&log).contains_key(&question) {
+            return Err(SessionError::PermissionNotPending);
+        }
+        let outcome = outcome_of(decision);
+        if outcome.is_approved() {
+            self.live().check_store()?;
+            return self.find(id).await?.answer_interrupted(question, decision);
+        }
+        self.end_question(id, question, outcome).await
+    }
+
+    /// Ends a permission request of a turn that was cut off, without resuming that turn. Prompts that
+    /// waited behind it have their turns.
+    async fn end_question(
+        &self,
+        id: SessionId,
+        question: PermissionId,
+        outcome: PermissionOutcome,
+    ) -> Result<(), SessionError> {
+        if let Ok(session) = self.get(id) {
+            return session.settle_interrupted(question, outcome).map(drop);
+        }
+        let (log, lock) = self.dormant(id).await?;
+        let keeps_it_dormant = lock.lock().await;
+        if let Ok(session) = self.get(id) {
+            return session.settle_interrupted(question, outcome).map(drop);
+        }
+        let mut left = open_questions(&log);
+        left.remove(&question).ok_or(SessionError::PermissionNotPending)?;
+        withdraw(&log, question, outcome);
+        drop(keeps_it_dormant);
+        let has_queue = log.fold(|fold| fold.queue().next().is_some()).unwrap_or_default();
+        if left.is_empty() && has_queue {
+            // If this fails, whoever acts on the session next gets the error.
+            let _ = self.find(id).await;
+        }
+        Ok(())
+    }
+
+    /// The pending permission requests of all sessions, including those without a running agent.
+    pub async fn all_questions(&self) -> Result<Vec<PendingQuestion>, SessionError> {
+        let mut questions = self.questions();
+        for id in self.waiting().await? {
+            if self.get(id).is_err()
+                && let Some(log) = self.load_log(id).await
+            {
+                questions.extend(pending(id, open_questions(&log)));
+            }
+        }
+        Ok(questions)
+    }
+
+    /// Takes up what waited when the server stopped: lets permission requests expire, and resumes
+    /// the sessions with queued prompts, so that those get their turns without a client.
+    pub async fn take_up_waiting(self: &Arc<Self>) {
+        let waiting = self.waiting().await.unwrap_or_default();
+        for id in &waiting {
+            if let Some(log) = self.load_log(*id).await {
+                for (question, open) in open_questions(&log) {
+                    self.expire_later(*id, question, open.asked_at);
+                }
+            }
+        }
+        for summary in self.list_all().await.unwrap_or_default() {
+            if summary.queued > 0 && !summary.busy && !waiting.contains(&summary.id) {
+                // If this fails, whoever acts on the session next gets the error.
+                let _ = self.find(summary.id).await;
+            }
+        }
+    }
+
+    /// The open sessions with permission requests.
+    async fn waiting(&self) -> Result<Vec<SessionId>, SessionError> {
+        let open = self.live().shared().journal().open(EntityKind::Session).await?;
+        let waiting = open.into_iter().filter_map(|(entity, record)| match entity {
+            Entity::Session(id) if record.state == EntityState::Waiting => Some(id),
+            _ => None,
+        });
+        Ok(waiting.collect())
+    }
+
+    fn expire_later(self: &Arc<Self>, id: SessionId, question: PermissionId, asked_at: u64) {
+        let left = time_left(asked_at, self.settings().permission_time_out);
+        let (sessions, suspend) = (Arc::downgrade(self), self.suspend.clone());
+        self.lifecycle().spawn(async move {
+            let is_over = suspend.run_until_cancelled(sleep(left)).await.is_some();
+            if let Some(sessions) = sessions.upgrade().filter(|_| is_over) {
+                // It may have been answered since.
+                let _ = sessions.end_question(id, question, PermissionOutcome::TimedOut).await;
+            }
+        });
+    }
+}
+
+/// The permission requests of a session without an agent.
+pub(super) fn open_questions(
+    log: &LiveLog<SessionResponse>,
+) -> BTreeMap<PermissionId, OpenQuestion> {
+    log.fold(|fold: &SessionFold| fold.questions().clone()).unwrap_or_default()
+}
+
+/// Ends a permission request of a session without an agent.
+pub(super) fn withdraw(
+    log: &LiveLog<SessionResponse>,
+    question: PermissionId,
+    outcome: PermissionOutcome,
+) {
+    log.push(&SessionResponse::PermissionResolved { request_id: question, decision: outcome });
+}
+
+fn pending(
+    session: SessionId,
+    questions: BTreeMap<PermissionId, OpenQuestion>,
+) -> Vec<PendingQuestion> {
+    let owner = Owner { session, task: None, work: None };
+    let asker = Asker { owner: Some(owner), ..Asker::default() };
+    let questions = questions.into_iter().map(|(id, open)| PendingQuestion {
+        asker: asker.clone(),
+        question: PendingPermission { id, request: open.request },
+    });
+    questions.collect()
+}
+
+/// How an answer ends a request whose tool no longer waits.
+fn outcome_of(decision: PermissionDecision) -> PermissionOutcome {
+    match decision {
+        PermissionDecision::Approve => PermissionOutcome::Approved,
+        PermissionDecision::ApproveAlways => PermissionOutcome::ApprovedAlways,
+        PermissionDecision::Deny => PermissionOutcome::Withdrawn,
+    }
+}
+
+/// The prompt that resumes the turn.
+fn resumption(request: &PermissionRequest) -> String {
+    format!(
+        "The server stopped while your last turn was waiting for permission, so the turn was \
+         interrupted. The user has approved the call since: {}. You may make it once without being \
+         asked again, with exactly the same arguments. Look at what is already done, then repeat \
+         that call if it is still needed, and finish the turn.",
+        request.title
+    )
+}
+
+/// How long a request that was made at this time may still wait.
+fn time_left(asked_at: u64, time_out: Duration) -> Duration {
+    let asked = UNIX_EPOCH + Duration::from_micros(asked_at);
+    // A clock that was set back must not prolong it.
+    let waited = SystemTime::now().duration_since(asked).unwrap_or_default();
+    time_out.saturating_sub(waited)
+}
