@@ -19,6 +19,8 @@
 //!   queued behind it stay queued and have their turns.
 //! - *Stop* ends the session: the running turn is aborted, queued prompts are dropped, the agent
 //!   is freed, the log is closed.
+//! - A session that was idle for long is *parked*: its agent is freed, and resumed with the next
+//!   prompt.
 //! - A *crash* of the agent ends the session in the same way, with a `sessionError` at the end of
 //!   the log.
 
@@ -34,6 +36,7 @@ mod kept;
 mod manager;
 mod opening;
 mod outlet;
+mod parking;
 mod queue;
 mod revival;
 mod rights;
@@ -121,6 +124,9 @@ pub enum SessionError {
     /// Only a session that has ended can be deleted or continued in a new one.
     #[error("the session is still open")]
     StillRunning,
+    /// Its agent was freed, and can't be resumed as the limit of open sessions is reached.
+    #[error("too many sessions are open")]
+    TooManySessions,
     /// The store can't take the change, so the request is refused.
     #[error("nothing can be kept at the moment")]
     StoreUnavailable,
@@ -141,6 +147,7 @@ impl SessionError {
             Self::PermissionNotPending => ErrorName::PermissionNotPending,
             Self::ModelNotAvailable => ErrorName::ModelNotAvailable,
             Self::StillRunning => ErrorName::StillRunning,
+            Self::TooManySessions => ErrorName::TooManySessions,
             Self::StoreUnavailable => ErrorName::StoreUnavailable,
         }
     }

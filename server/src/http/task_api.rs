@@ -27,9 +27,10 @@ pub(super) async fn start_task(
     if let Err(error) = state.tasks.live().check_store() {
         return unavailable(&error);
     }
-    let session = session.parse().map_err(|_| TaskError::SessionNotFound);
-    let started =
-        session.and_then(|session| state.tasks.start_borrowing(entry, &name, session, user_input));
+    let started = match session.parse() {
+        Ok(session) => state.tasks.start_borrowing(entry, &name, session, user_input).await,
+        Err(_) => Err(TaskError::SessionNotFound),
+    };
     let task_id = match started {
         Ok(task_id) => task_id,
         Err(error) => return error::said_no(error.name(), None),

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use wire::TurnEnding;
 
 use super::handle::Place;
+use super::parking::Parking;
 use super::queue::{Queue, QueuedPrompt};
 use super::stream::Stream;
 use super::{TurnEnd, TurnOutcome};
@@ -44,6 +45,10 @@ pub(super) struct EndOfSession {
     pub(super) stop: CancellationToken,
     /// Cancelled at shutdown if stopped sessions will continue after the restart.
     pub(super) suspend: CancellationToken,
+    /// How the session is parked; `None` if it never is.
+    pub(super) parking: Option<Parking>,
+    /// The agent is freed; the session stays open without one.
+    pub(super) is_parked: bool,
     /// The agent's last error, if it crashed.
     pub(super) crash: Option<String>,
     /// Removes the session from the open ones; `None` once that is done.
@@ -53,7 +58,7 @@ pub(super) struct EndOfSession {
 }
 
 impl Conversation {
-    /// Runs until the session is stopped or crashes.
+    /// Runs until the session is stopped or parked, or crashes.
     pub(super) async fn run(mut self) {
         // The first prompt waits for the tools that extensions add.
         let stop = self.end.stop.clone();
@@ -67,6 +72,12 @@ impl Conversation {
                     break;
                 }
                 prompt = self.end.queue.next() => prompt,
+                () = self.end.idle_for_long() => {
+                    if self.end.park().await {
+                        break;
+                    }
+                    continue;
+                }
             };
             let outcome = self.run_turn(&prompt).await;
             if let TurnEnd::Crashed(message) = &outcome.ended {
@@ -81,7 +92,11 @@ impl Conversation {
         // Readers and waiters learn of the end now; agent and extensions may take longer to shut
         // down.
         self.end.conclude();
-        let reason = if crash.is_some() { "error" } else { "user_exit" };
+        let reason = match crash {
+            Some(_) => "error",
+            None if self.end.is_parked => "timeout",
+            None => "user_exit",
+        };
         let extensions = self.extensions.end(reason, crash.as_deref());
         let (stopped, ()) = tokio::join!(timeout(GRACE, self.agent.stop()), extensions);
         if stopped.is_err() {
@@ -173,11 +188,33 @@ impl Conversation {
     }
 }
 
+impl EndOfSession {
+    /// Returns when the session has been idle for so long that it can be parked. Cancel safe.
+    async fn idle_for_long(&self) {
+        match &self.parking {
+            Some(parking) => sleep(parking.after).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Parks the session. False if somebody uses it, or if not all of it is stored.
+    async fn park(&mut self) -> bool {
+        let is_durable = timeout(GRACE, self.stream.durable()).await;
+        let can_park = is_durable.is_ok_and(|result| result.is_ok());
+        self.is_parked = can_park && self.parking.as_ref().is_some_and(Parking::park);
+        self.is_parked
+    }
+}
+
 impl Conclude for EndOfSession {
     fn conclude(&mut self) {
         let Some(remove) = self.remove.take() else {
             return;
         };
+        if self.is_parked {
+            self.desk.close();
+            return;
+        }
         let stopped = self.stop.is_cancelled();
         let crash = self.crash.take();
         // Neither stopped nor crashed: the future is unwinding from a panic.

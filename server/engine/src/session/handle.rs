@@ -39,6 +39,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// Its id.
+    pub fn id(&self) -> SessionId {
+        self.id
+    }
+
     /// The model that it was started with, as the client named it.
     pub fn model(&self) -> &str {
         &self.model
@@ -194,6 +199,22 @@ impl OpenSessions {
         let session = state.open.remove(&id)?;
         state.ending.insert(id, session.handle.clone());
         Some(session)
+    }
+
+    /// Removes a session, unless somebody holds it or it does not agree. True if it was removed.
+    pub(super) fn remove_unused(
+        &self,
+        id: SessionId,
+        agrees: impl FnOnce(&Session) -> bool,
+    ) -> bool {
+        let mut state = self.0.lock();
+        let is_unused = |session: &Arc<Session>| Arc::strong_count(session) == 1;
+        let unused = state.open.get(&id).filter(|session| is_unused(session) && agrees(session));
+        let Some(handle) = unused.map(|session| session.handle.clone()) else { return false };
+        let session = state.open.remove(&id);
+        state.ending.insert(id, handle);
+        drop(state);
+        session.is_some()
     }
 
     /// Nothing of the session runs any more.

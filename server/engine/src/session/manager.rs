@@ -26,6 +26,7 @@ use super::handle::{OpenSessions, Place, Session};
 use super::kept::DurablePermissions;
 use super::opening::{Beginning, Dormant, Earlier, NewSession, Opening, Origin};
 use super::outlet::Port;
+use super::parking::Parking;
 use super::queue::Queue;
 use super::rights::SessionPolicy;
 use super::stream::Stream;
@@ -37,7 +38,7 @@ use crate::running::{Handle, stop_all};
 pub struct SessionSettings {
     /// Where sessions work if the client names no folder.
     pub default_directory: PathBuf,
-    /// How many sessions may be open at a time.
+    /// How many sessions may have an agent at a time.
     pub max_sessions: usize,
     /// How many prompts may wait in one session, besides the running one. A user sends a few; a
     /// client that sends more doesn't look at the answers.
@@ -47,6 +48,9 @@ pub struct SessionSettings {
     /// When an unanswered permission request is denied. Longer than in the bridge: users may be
     /// away for a while, and a pending request costs little memory.
     pub permission_time_out: Duration,
+    /// How long a session has to be idle until its agent is freed. It is resumed with the next
+    /// prompt.
+    pub park_after: Duration,
     /// Which parts of its folder the tools of a session may use.
     pub allowed_roots: AllowedRoots,
     /// Whether and how the tools of a session run commands.
@@ -66,6 +70,7 @@ impl SessionSettings {
             max_queries: 100,
             permissions: PermissionMode::Ask,
             permission_time_out: Duration::from_hours(1),
+            park_after: Duration::from_mins(30),
             allowed_roots: AllowedRoots::Everything,
             commands: CommandSettings::default(),
             extensions: ExtensionSettings::default(),
@@ -86,7 +91,7 @@ pub struct SessionManager {
     policy: SessionPolicy,
     /// Cancelled at shutdown if stopped sessions will continue after the restart.
     pub(super) suspend: CancellationToken,
-    pub(super) dormant: Dormant,
+    pub(super) dormant: Arc<Dormant>,
     /// Held while a closed session's handle is given to the session that continues it.
     pub(super) handovers: tokio::sync::Mutex<()>,
 }
@@ -116,7 +121,7 @@ impl SessionManager {
             policy: SessionPolicy::new(&settings),
             extensions: ExtensionHost::new(settings.extensions.clone(), lifecycle.clone()),
             suspend: CancellationToken::new(),
-            dormant: Dormant::default(),
+            dormant: Arc::default(),
             handovers: tokio::sync::Mutex::default(),
             catalog,
             settings,
@@ -275,6 +280,14 @@ impl SessionManager {
             desk,
             stop,
             suspend: self.suspend.clone(),
+            // Sessions of tasks end with their tasks.
+            parking: (capabilities.resume && task.is_none()).then(|| Parking {
+                id,
+                after: self.settings.park_after,
+                open: Arc::downgrade(&self.open),
+                dormant: self.dormant.clone(),
+            }),
+            is_parked: false,
             crash: None,
             remove: Some(Box::new(move || remove(&open, id))),
             _place: Place { id, open: Arc::downgrade(&self.open), _permit: permit },

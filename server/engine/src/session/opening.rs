@@ -78,7 +78,7 @@ impl Origin {
     }
 }
 
-/// The sessions whose logs are loaded but whose agents are not running. Each has a lock, which
+/// The open sessions whose logs are loaded but whose agents are not running. Each has a lock, which
 /// keeps its agent from being resumed twice.
 #[derive(Default)]
 pub(super) struct Dormant(Mutex<HashMap<SessionId, Arc<tokio::sync::Mutex<()>>>>);

@@ -204,6 +204,13 @@ impl Queue {
         self.state.lock().closed = true;
     }
 
+    /// Refuses further prompts, if none waits or runs. True if it does.
+    pub(super) fn close_if_idle(&self) -> bool {
+        let mut state = self.state.lock();
+        state.closed |= state.waiting.is_empty() && state.running.is_none();
+        state.closed
+    }
+
     /// Refuses further prompts and drops the waiting ones.
     pub(super) fn end(&self, ended: &TurnEnd) {
         let waiting = {

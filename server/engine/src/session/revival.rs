@@ -1,4 +1,4 @@
-//! Stored sessions without a running agent: they were open when the server stopped.
+//! Stored sessions without a running agent: they were open when the server stopped, or are parked.
 //!
 //! Their logs are loaded when a client reads them, and their agents resumed when a client acts on
 //! them.
@@ -20,7 +20,7 @@ use super::context::Context;
 use super::handle::Session;
 use super::interrupted::{open_questions, withdraw};
 use super::opening::{Beginning, Opening, Origin};
-use super::{SessionError, SessionManager, SessionSummary, StartOptions};
+use super::{SessionError, SessionManager, SessionSummary, StartError, StartOptions};
 
 /// The fields of a session's record that are not columns.
 #[derive(Deserialize)]
@@ -59,6 +59,8 @@ impl SessionManager {
 
     async fn revive(&self, id: SessionId) -> Result<Arc<Session>, SessionError> {
         let gone = SessionError::SessionNotFound;
+        // The agent of a session that was just parked may still be shutting down.
+        self.agent_ended(id).await;
         let (log, _) = self.dormant(id).await?;
         let fold = log.fold(SessionFold::clone).ok_or(gone)?;
         let journal = &**self.live().shared().journal();
@@ -87,7 +89,10 @@ impl SessionManager {
         };
         let session = self.open(opening).await.map_err(|error| {
             tracing::warn!(session = %id, %error, "a session was not resumed");
-            SessionError::ModelNotAvailable
+            match error {
+                StartError::TooManySessions => SessionError::TooManySessions,
+                _ => SessionError::ModelNotAvailable,
+            }
         })?;
         self.dormant.remove(id);
         Ok(session)

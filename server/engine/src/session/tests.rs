@@ -4,6 +4,7 @@ mod continuation;
 mod ending;
 mod interrupted;
 mod ordering;
+mod parking;
 mod provider;
 mod restart;
 mod resume;

@@ -103,15 +103,16 @@ impl TaskManager {
         })
     }
 
-    /// Starts a task in a session that a user has opened, and that stays open.
-    pub fn start_borrowing(
+    /// Starts a task in a session that a user has opened, and that stays open. Its agent is resumed
+    /// if it has none.
+    pub async fn start_borrowing(
         &self,
         entry: Arc<Entry>,
         name: &str,
         session: SessionId,
         user_input: String,
     ) -> Result<TaskId, TaskError> {
-        let borrowed = self.sessions.get(session).map_err(|_| TaskError::SessionNotFound)?;
+        let borrowed = self.sessions.find(session).await.map_err(|_| TaskError::SessionNotFound)?;
         let task_model = borrowed.model().to_owned();
         if !entry.tasks.contains_key(name) {
             return Err(TaskError::TaskNotFound);
@@ -126,7 +127,7 @@ impl TaskManager {
             job: None,
             user_input,
         };
-        Ok(self.start(start, Sessions::Borrowed(session)).id)
+        Ok(self.start(start, Sessions::Borrowed(borrowed)).id)
     }
 
     /// Starts a task that opens its own sessions.

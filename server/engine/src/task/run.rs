@@ -11,12 +11,14 @@ use wire::{Decision, FailedTurn, SessionId, SessionRole, TaskResponse, Usage};
 
 use super::flow::{Broken, Port, TaskEnd};
 use crate::running::Conclude;
-use crate::session::{CalledTool, PendingTurn, SessionManager, StartOptions, TurnEnd, TurnOutcome};
+use crate::session::{
+    CalledTool, PendingTurn, Session, SessionManager, StartOptions, TurnEnd, TurnOutcome,
+};
 
 /// Where a run's prompts go.
 pub(super) enum Sessions {
-    /// To a session that a user has opened.
-    Borrowed(SessionId),
+    /// To a session that a user has opened. It is held, so that it is not parked.
+    Borrowed(Arc<Session>),
     /// To sessions of its own in this folder, one at a time.
     Own { working_directory: String, options: StartOptions, open: Option<SessionId> },
 }
@@ -33,9 +35,15 @@ pub(super) struct SessionPort {
 
 impl SessionPort {
     fn begin_send(&self, prompt: String) -> Result<PendingTurn, Broken> {
-        let session =
-            self.session().ok_or_else(|| Broken::Crashed("no session is open".to_owned()))?;
-        let sent = self.manager.get(session).and_then(|session| session.send_generated(prompt));
+        let sent = match &self.sessions {
+            Sessions::Borrowed(session) => session.send_generated(prompt),
+            Sessions::Own { open: Some(id), .. } => {
+                self.manager.get(*id).and_then(|session| session.send_generated(prompt))
+            }
+            Sessions::Own { open: None, .. } => {
+                return Err(Broken::Crashed("no session is open".to_owned()));
+            }
+        };
         sent.map_err(|error| Broken::Crashed(error.to_string()))
     }
 
@@ -94,9 +102,9 @@ impl Port for SessionPort {
     }
 
     fn session(&self) -> Option<SessionId> {
-        match self.sessions {
-            Sessions::Borrowed(session) => Some(session),
-            Sessions::Own { open, .. } => open,
+        match &self.sessions {
+            Sessions::Borrowed(session) => Some(session.id()),
+            Sessions::Own { open, .. } => *open,
         }
     }
 

@@ -11,7 +11,7 @@ use wire::{ModelInfo, PermissionMode};
 
 use super::*;
 
-const REPEAT: &str = "repeat the conversation so far";
+pub(super) const REPEAT: &str = "repeat the conversation so far";
 
 impl Harness {
     async fn close(&self, id: SessionId) {
@@ -132,9 +132,16 @@ async fn a_continued_session_starts_under_the_same_rules_as_any_other() {
 
 /// Keeps its conversations by handles, as an agent with a memory of its own does.
 #[derive(Default)]
-struct Remembering {
+pub(super) struct Remembering {
     resumed: Mutex<Vec<Option<String>>>,
     fails: Mutex<bool>,
+}
+
+impl Remembering {
+    /// The handles by which conversations were resumed.
+    pub(super) fn resumed(&self) -> Vec<Option<String>> {
+        self.resumed.lock().clone()
+    }
 }
 
 struct Remembered(String);
@@ -205,13 +212,13 @@ async fn a_handle_is_used_by_one_session_only() {
 
     let second = harness.continue_closed(first).await;
     let third = harness.continue_closed(first).await;
-    assert_eq!(*backend.resumed.lock(), [Some("handle-0".to_owned()), None]);
+    assert_eq!(backend.resumed(), [Some("handle-0".to_owned()), None]);
     assert_eq!(errors(&harness.run(second, "two").await), Vec::<String>::new());
     let told = errors(&harness.run(third, "three").await);
     assert!(told.len() == 1 && told[0].contains("could not be resumed (no handle)"), "{told:?}");
     // The handle went on to the second session.
     harness.close(second).await;
     harness.continue_closed(second).await;
-    assert_eq!(backend.resumed.lock().last(), Some(&Some("handle-0".to_owned())));
+    assert_eq!(backend.resumed().pop(), Some(Some("handle-0".to_owned())));
     harness.end().await;
 }

@@ -9,9 +9,9 @@ impl Harness {
         self.sessions.start(TASK_MODEL, "").await.expect("a session")
     }
 
-    fn borrow(&self, session: SessionId, task: &Value) -> TaskId {
+    async fn borrow(&self, session: SessionId, task: &Value) -> TaskId {
         let input = "the input".to_owned();
-        let started = self.tasks.start_borrowing(entry(task), "t", session, input);
+        let started = self.tasks.start_borrowing(entry(task), "t", session, input).await;
         started.expect("session and task are there")
     }
 }
@@ -31,8 +31,9 @@ fn criteria(condition: &str, retries: u32) -> Value {
 async fn everything_goes_to_the_session_and_it_stays_open() {
     let harness = Harness::new();
     let session = harness.open().await;
-    let id =
-        harness.borrow(session, &task("Do $user-input with $task-model.", criteria("$yes", 0)));
+    let id = harness
+        .borrow(session, &task("Do $user-input with $task-model.", criteria("$yes", 0)))
+        .await;
     let seen = harness.read_task(id).await;
     check_order(&seen, &TaskEnd::Succeeded);
     assert_eq!(
@@ -58,7 +59,7 @@ async fn everything_goes_to_the_session_and_it_stays_open() {
 async fn a_criterion_that_is_not_met_is_retried_in_the_same_session() {
     let harness = Harness::new();
     let session = harness.open().await;
-    let id = harness.borrow(session, &task("say hi", criteria("$no", 2)));
+    let id = harness.borrow(session, &task("say hi", criteria("$no", 2))).await;
     let seen = harness.read_task(id).await;
     check_order(&seen, &TaskEnd::Failed);
     let decisions = decisions(&seen);
@@ -72,7 +73,7 @@ async fn a_crash_fails_the_task_at_once() {
     for (prompt, condition) in [("Crash once.", "$yes"), ("say hi", "$yes Crash once.")] {
         let harness = Harness::new();
         let session = harness.open().await;
-        let id = harness.borrow(session, &task(prompt, criteria(condition, 3)));
+        let id = harness.borrow(session, &task(prompt, criteria(condition, 3))).await;
         let seen = harness.read_task(id).await;
         check_order(&seen, &TaskEnd::Crashed(String::new()));
         let crashes = decisions(&seen).into_iter().filter(|text| text.contains("SESSION CRASHED"));
@@ -86,7 +87,7 @@ async fn a_crash_fails_the_task_at_once() {
 async fn it_cannot_be_stopped_but_ends_with_its_session() {
     let harness = Harness::new();
     let session = harness.open().await;
-    let id = harness.borrow(session, &task("Wait 10 seconds.", criteria("$yes", 3)));
+    let id = harness.borrow(session, &task("Wait 10 seconds.", criteria("$yes", 3))).await;
     sleep(Duration::from_secs(1)).await;
     assert_eq!(harness.tasks.stop(id).await, Err(TaskError::TaskCannotClose));
     harness.sessions.stop(session).await.expect("open");
@@ -99,7 +100,7 @@ async fn it_cannot_be_stopped_but_ends_with_its_session() {
 async fn an_aborted_turn_fails_the_task_and_keeps_the_session() {
     let harness = Harness::new();
     let session = harness.open().await;
-    let id = harness.borrow(session, &task("Wait 10 seconds.", criteria("$yes", 3)));
+    let id = harness.borrow(session, &task("Wait 10 seconds.", criteria("$yes", 3))).await;
     sleep(Duration::from_secs(1)).await;
     harness.sessions.get(session).expect("open").abort();
     let seen = harness.read_task(id).await;
@@ -118,7 +119,8 @@ async fn an_aborted_turn_fails_the_task_and_keeps_the_session() {
 async fn what_others_ask_meanwhile_is_not_taken_for_the_task_s() {
     let harness = Harness::new();
     let session = harness.open().await;
-    let id = harness.borrow(session, &task("Wait 1 second.", criteria("Wait 1 second. $no", 0)));
+    let id =
+        harness.borrow(session, &task("Wait 1 second.", criteria("Wait 1 second. $no", 0))).await;
     sleep(Duration::from_millis(500)).await;
     let query = "Use the job_boolean_true tool with the argument \"mine\".".to_owned();
     harness.sessions.get(session).and_then(|session| session.enqueue(query)).expect("open");
@@ -132,13 +134,13 @@ async fn what_is_not_there_cannot_be_started() {
     let harness = Harness::new();
     let session = harness.open().await;
     let entry = entry(&task("say hi", json!({})));
-    let start = |name: &str, session| {
-        harness.tasks.start_borrowing(entry.clone(), name, session, String::new())
+    let start = async |name: &str, session| {
+        harness.tasks.start_borrowing(entry.clone(), name, session, String::new()).await
     };
-    assert_eq!(start("constructor", session), Err(TaskError::TaskNotFound));
-    assert_eq!(start("t", SessionId::generate()), Err(TaskError::SessionNotFound));
-    assert_eq!(start("x", SessionId::generate()), Err(TaskError::SessionNotFound), "first");
+    assert_eq!(start("constructor", session).await, Err(TaskError::TaskNotFound));
+    assert_eq!(start("t", SessionId::generate()).await, Err(TaskError::SessionNotFound));
+    assert_eq!(start("x", SessionId::generate()).await, Err(TaskError::SessionNotFound), "first");
     harness.sessions.stop(session).await.expect("open");
-    assert_eq!(start("t", session), Err(TaskError::SessionNotFound), "it is stopped");
+    assert_eq!(start("t", session).await, Err(TaskError::SessionNotFound), "it is stopped");
     harness.end().await;
 }
