@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use engine::session::SessionManager;
 use platform::lifecycle::Lifecycle;
 use store::journal::{FILE_NAME, Journal, MemoryJournal, OpenError, SqliteJournal};
 use tokio::time::{Instant, MissedTickBehavior};
@@ -46,10 +47,11 @@ impl OpenJournal {
         }
     }
 
-    /// Deletes what ended too long ago, now and every hour, until the server ends.
-    pub fn delete_old(&self, lifecycle: &Lifecycle) {
+    /// Deletes what ended too long ago, and closes the sessions that were not used for as long, now
+    /// and every hour, until the server ends.
+    pub fn delete_old(&self, sessions: Arc<SessionManager>, lifecycle: &Lifecycle) {
         if self.keep_days > 0 {
-            delete_old(self.journal(), self.keep_days, lifecycle);
+            delete_old(self.journal(), sessions, self.keep_days, lifecycle);
         }
     }
 
@@ -65,7 +67,12 @@ impl OpenJournal {
     }
 }
 
-fn delete_old(journal: Arc<dyn Journal>, keep_days: u32, lifecycle: &Lifecycle) {
+fn delete_old(
+    journal: Arc<dyn Journal>,
+    sessions: Arc<SessionManager>,
+    keep_days: u32,
+    lifecycle: &Lifecycle,
+) {
     let ending = lifecycle.token();
     let mut ticks = tokio::time::interval(DELETE_EVERY);
     // A machine that slept need not catch up.
@@ -74,6 +81,11 @@ fn delete_old(journal: Arc<dyn Journal>, keep_days: u32, lifecycle: &Lifecycle) 
         let deleting = async {
             loop {
                 ticks.tick().await;
+                match sessions.close_unused(days_ago(keep_days)).await {
+                    Ok(0) => {}
+                    Ok(closed) => tracing::info!(closed, keep_days, "closed unused sessions"),
+                    Err(error) => tracing::warn!(%error, "unused sessions were not closed"),
+                }
                 match journal.expire(days_ago(keep_days)).await {
                     Ok(0) => {}
                     Ok(deleted) => tracing::info!(deleted, keep_days, "deleted what was too old"),
@@ -94,7 +106,10 @@ fn days_ago(days: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use agents::Catalog;
+    use engine::session::SessionSettings;
     use store::journal::{Append, Entity, Record};
+    use store::live::{LiveSettings, LiveShared};
     use wire::{EntityState, SessionId, Usage};
 
     use super::*;
@@ -127,7 +142,7 @@ mod tests {
         let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
         let (old, young) = (keep(&*journal, 8).await, keep(&*journal, 6).await);
         let lifecycle = Lifecycle::new();
-        delete_old(journal.clone(), 7, &lifecycle);
+        delete_old(journal.clone(), sessions(&journal, &lifecycle), 7, &lifecycle);
         tokio::time::sleep(Duration::from_millis(1)).await;
         assert_eq!((has(&*journal, old).await, has(&*journal, young).await), (false, true));
 
@@ -139,6 +154,12 @@ mod tests {
         assert_eq!(lifecycle.shutdown(Duration::from_secs(1)).await, 0);
     }
 
+    fn sessions(journal: &Arc<dyn Journal>, lifecycle: &Lifecycle) -> Arc<SessionManager> {
+        let live = LiveShared::with_journal(LiveSettings::for_tests(), journal.clone());
+        let settings = SessionSettings::new("/");
+        SessionManager::new(Catalog::new([]), settings, live, lifecycle.clone())
+    }
+
     #[tokio::test(start_paused = true)]
     async fn zero_days_are_for_ever() {
         let settings = StoreSettings { place: StorePlace::Memory, keep_days: 0 };
@@ -146,7 +167,7 @@ mod tests {
         let journal = opened.journal();
         let old = keep(&*journal, 20_000).await;
         let lifecycle = Lifecycle::new();
-        opened.delete_old(&lifecycle);
+        opened.delete_old(sessions(&journal, &lifecycle), &lifecycle);
         tokio::time::sleep(2 * DELETE_EVERY).await;
         assert!(has(&*journal, old).await);
     }

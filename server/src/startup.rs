@@ -176,7 +176,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         notices,
         site,
     });
-    opened.delete_old(&lifecycle);
+    opened.delete_old(state.sessions.clone(), &lifecycle);
     watch_signals(&lifecycle)?;
     announce(settings, port)?;
     tracing::info!(%address, port, test = settings.test, "listening");

@@ -38,6 +38,7 @@ mod opening;
 mod outlet;
 mod parking;
 mod queue;
+mod retention;
 mod revival;
 mod rights;
 mod stream;

@@ -65,6 +65,32 @@ async fn a_parked_session_is_closed_like_any_other() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn unused_sessions_are_closed_by_the_time_of_their_last_fact() {
+    let harness = Harness::new();
+    let parked = harness.start_with(&["say one"]).await;
+    harness.read_until_idle(parked, 1).await;
+    sleep(IDLE).await;
+    let silent = harness.start().await;
+    let busy = harness.start_with(&["wait 50 minutes"]).await;
+    let shared = harness.sessions.live().shared();
+    let now = shared.next_time();
+    let used = harness.start_with(&["say two"]).await;
+    harness.read_until_idle(used, 1).await;
+    assert_eq!(harness.sessions.close_unused(1).await, Ok(0));
+    assert_eq!(harness.sessions.close_unused(now).await, Ok(2));
+    let left = harness.sessions.list_all().await.expect("a list");
+    let mut expected = [busy, used];
+    expected.sort_unstable();
+    assert_eq!(left.iter().map(|session| session.id).collect::<Vec<_>>(), expected);
+    for closed in [parked, silent] {
+        let (record, ..) =
+            shared.journal().record(closed.into()).await.expect("read").expect("kept");
+        assert_eq!(record.state, EntityState::Closed);
+    }
+    harness.end().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_session_in_use_is_not_parked() {
     let harness = Harness::new();
     // A turn takes longer than that, and a question is open.
