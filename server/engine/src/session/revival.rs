@@ -53,7 +53,7 @@ impl SessionManager {
         &self,
         id: SessionId,
     ) -> Result<(Arc<LiveLog<SessionResponse>>, Arc<tokio::sync::Mutex<()>>), SessionError> {
-        let log = self.load_log(id).await;
+        let log = self.load_log(id).await.filter(|log| !log.is_closed());
         log.zip(self.dormant.get(id)).ok_or(SessionError::SessionNotFound)
     }
 
@@ -131,8 +131,10 @@ impl SessionManager {
     /// The log of an open session, loaded from the store if necessary, or of one that ended
     /// recently.
     pub async fn load_log(&self, id: SessionId) -> Option<Arc<LiveLog<SessionResponse>>> {
-        let Loaded { log, is_new } = self.live().load(id).await?;
-        if is_new && !log.is_closed() {
+        // Not by whether this call loaded it: others may be loading it at the same time.
+        let was_loaded = self.live().get(id).is_some();
+        let Loaded { log, .. } = self.live().load(id).await?;
+        if !was_loaded && !log.is_closed() {
             self.dormant.add(id);
         }
         Some(log)

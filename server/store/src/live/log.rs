@@ -302,6 +302,17 @@ impl<E: LiveEntry> LiveLog<E> {
         over && state.readers.is_empty()
     }
 
+    /// Whether the journal has everything that is in this log: it has no readers, and nothing waits
+    /// to be stored. Then it can be freed if nobody holds it, and loaded again.
+    pub(super) fn is_unread(&self) -> bool {
+        let state = self.state.lock();
+        let is_stored =
+            |keeping: &Keeping<E>| keeping.kept_entity().is_some() && keeping.is_settled();
+        state.ended.is_none()
+            && state.readers.is_empty()
+            && state.keeping.as_ref().is_some_and(is_stored)
+    }
+
     #[cfg(test)]
     pub(super) fn delta_bytes(&self) -> usize {
         self.state.lock().history.delta_bytes()

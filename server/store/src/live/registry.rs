@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::RwLock;
@@ -16,10 +17,13 @@ use super::{LiveEntry, LiveLog, LiveShared, LiveSource, Note};
 use crate::fold;
 use crate::journal::{Batch, Entity, StoreError, check_store, wait_for};
 
-/// Finds logs, and frees those that have ended and that nobody can read any more.
+/// Finds logs, and frees those that have ended and that nobody can read any more. Those that nobody
+/// reads or writes at the moment are freed as well, and loaded again when they are needed.
 pub struct LiveRegistry<Id, E: LiveEntry> {
     shared: Arc<LiveShared>,
     logs: RwLock<HashMap<Id, Arc<LiveLog<E>>>>,
+    /// How often logs were freed that can be loaded again.
+    freed: AtomicU64,
     on_free: OnFree<Id>,
 }
 
@@ -54,7 +58,8 @@ where
         on_free: impl Fn(&[Id]) + Send + Sync + 'static,
     ) -> Arc<Self> {
         let on_free = Box::new(on_free);
-        let registry = Arc::new(Self { shared, logs: RwLock::default(), on_free });
+        let registry =
+            Arc::new(Self { shared, logs: RwLock::default(), freed: AtomicU64::new(0), on_free });
         let token = lifecycle.token();
         let swept = registry.clone();
         lifecycle.spawn(async move {
@@ -84,9 +89,31 @@ where
     ///
     /// Cancel safe.
     pub async fn load(&self, id: Id) -> Option<Loaded<E>> {
-        if let Some(log) = self.get(id) {
-            return Some(Loaded { log, is_new: false });
+        loop {
+            if let Some(log) = self.get(id) {
+                return Some(Loaded { log, is_new: false });
+            }
+            let freed = self.freed.load(Ordering::Relaxed);
+            let kept = self.read(id).await?;
+            let mut logs = self.logs.write();
+            // What was read may be outdated if a log was freed since.
+            let is_current = self.freed.load(Ordering::Relaxed) == freed;
+            // Somebody else may have been quicker: an entity has one log.
+            match logs.entry(id) {
+                Entry::Occupied(known) => {
+                    return Some(Loaded { log: known.get().clone(), is_new: false });
+                }
+                Entry::Vacant(place) if is_current => {
+                    let log = LiveLog::restore(self.shared.clone(), id.into(), kept);
+                    return Some(Loaded { log: place.insert(log).clone(), is_new: true });
+                }
+                Entry::Vacant(_) => {}
+            }
         }
+    }
+
+    /// Reads what the journal has of an entity, if it can still be read.
+    async fn read(&self, id: Id) -> Option<Kept<E::Fold>> {
         let journal = &**self.shared.journal();
         // Most ids that are asked for in vain name what ended long ago, which the record tells.
         let (record, ..) = journal.record(id.into()).await.ok()??;
@@ -102,15 +129,7 @@ where
             return None;
         }
         let stored = fold::load::<E, E::Fold>(journal, id.into()).await.ok()??;
-        let kept = Kept { stored, cursors, ended };
-        // Somebody else may have been quicker: an entity has one log.
-        Some(match self.logs.write().entry(id) {
-            Entry::Occupied(known) => Loaded { log: known.get().clone(), is_new: false },
-            Entry::Vacant(place) => {
-                let log = LiveLog::restore(self.shared.clone(), id.into(), kept);
-                Loaded { log: place.insert(log).clone(), is_new: true }
-            }
-        })
+        Some(Kept { stored, cursors, ended })
     }
 
     /// Makes a prepared log known.
@@ -164,16 +183,18 @@ where
     pub fn sweep(&self) {
         let now = Instant::now();
         let logs: Vec<_> = self.logs.read().iter().map(|(id, log)| (*id, log.clone())).collect();
-        let (mut over, mut batch) = (Vec::new(), Batch::default());
+        let (mut over, mut unread, mut batch) = (Vec::new(), Vec::new(), Batch::default());
         for (id, log) in logs {
             if log.sweep(now, &mut batch) {
                 over.push(id);
+            } else if log.is_unread() && Arc::strong_count(&log) == 2 {
+                unread.push(id);
             }
         }
         if self.shared.journal.is_lasting() && !batch.forgotten.is_empty() {
             drop(self.shared.journal.submit(batch));
         }
-        if over.is_empty() {
+        if over.is_empty() && unread.is_empty() {
             return;
         }
         {
@@ -181,9 +202,21 @@ where
             for id in &over {
                 logs.remove(id);
             }
+            for id in &unread {
+                // While the list is locked nobody can get hold of it, so there will never be two
+                // logs of one entity in use.
+                let is_unused =
+                    |log: &Arc<LiveLog<E>>| Arc::strong_count(log) == 1 && log.is_unread();
+                if logs.get(id).is_some_and(is_unused) {
+                    logs.remove(id);
+                    self.freed.fetch_add(1, Ordering::Relaxed);
+                }
+            }
             shrink(&mut logs);
         }
-        (self.on_free)(&over);
+        if !over.is_empty() {
+            (self.on_free)(&over);
+        }
     }
 
     /// Stores what has happened since the last time and is no fact: what was said in open blocks,

@@ -21,6 +21,7 @@ async fn an_idle_session_is_parked_and_goes_on_with_the_next_prompt() {
     assert!(harness.sessions.has_running(), "it was used meanwhile");
     sleep(IDLE).await;
     assert!(!harness.sessions.has_running());
+    assert!(harness.sessions.live().is_empty(), "its log is not in memory");
     let listed = harness.sessions.list_all().await.expect("a list");
     assert_eq!(listed.iter().map(|session| session.id).collect::<Vec<_>>(), [id]);
     assert_eq!(harness.read_until_idle(id, 1).await.len(), seen.len());

@@ -250,6 +250,34 @@ async fn a_forgotten_reader_is_new_even_before_the_sweep() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_open_log_is_freed_while_nobody_holds_or_reads_it_and_loaded_again() {
+    let lifecycle = Lifecycle::new();
+    let settings = LiveSettings::for_tests();
+    let forget_after = settings.forget_after;
+    let shared = LiveShared::new(settings);
+    let registry = LiveRegistry::<SessionId, SessionResponse>::new(shared, &lifecycle);
+    let id = SessionId::generate();
+    let log = registry.open(id, &started());
+    log.push(&prompt("a"));
+    read(&log, &token("t")).await;
+    sleep(2 * forget_after).await;
+    assert_eq!(registry.len(), 1, "somebody holds it");
+    read(&log, &token("u")).await;
+    drop(log);
+    sleep(forget_after / 2).await;
+    assert_eq!(registry.len(), 1, "its reader may come again");
+    sleep(forget_after).await;
+    assert_eq!(registry.len(), 0);
+
+    let (first, second) = tokio::join!(registry.load(id), registry.load(id));
+    let (first, second) = (first.expect("kept").log, second.expect("kept").log);
+    assert!(Arc::ptr_eq(&first, &second), "an entity has one log");
+    first.push(&prompt("b"));
+    assert_eq!(read(&second, &token("t")).await, Some(vec![prompt("a"), prompt("b")]));
+    assert_eq!(lifecycle.shutdown(SECOND).await, 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_ended_log_is_freed_when_nobody_can_read_it() {
     let lifecycle = Lifecycle::new();
     let shared = LiveShared::new(LiveSettings::for_tests());
@@ -257,7 +285,7 @@ async fn an_ended_log_is_freed_when_nobody_can_read_it() {
     let (read_to_the_end, abandoned, unread) =
         (SessionId::generate(), SessionId::generate(), SessionId::generate());
     let running = SessionId::generate();
-    registry.open(running, &started());
+    let _writer = registry.open(running, &started());
     for id in [read_to_the_end, abandoned, unread] {
         let log = registry.open(id, &started());
         log.push(&prompt("a"));
