@@ -14,11 +14,12 @@ use wire::server::{Refusal, TestReply};
 use wire::{
     Done, ErrorName, ErrorReply, Events, ExtensionTrust, Extensions, JobId, JobList, JobStarted,
     LiveToken, MESSAGE_HEADER, Models, PermissionDecision, PermissionId, PermissionMode,
-    RunningJobs, SessionId, SessionResponse, SessionStarted, Sessions, StopReply, TaskId,
-    TaskStarted, Tasks, TokenReply,
+    RunningJobs, STORE_HEADER, SessionId, SessionResponse, SessionStarted, Sessions, StopReply,
+    TaskId, TaskStarted, Tasks, TokenReply,
 };
 
 use crate::explain::{Known, explain};
+use crate::store_trouble;
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -327,6 +328,7 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ApiError> {
 async fn read_text(request: Result<Request, gloo_net::Error>) -> Result<String, ApiError> {
     let request = request.map_err(|error| ApiError::Malformed(error.to_string()))?;
     let response = request.send().await.map_err(|_| ApiError::Unreachable)?;
+    store_trouble::tell(response.headers().get(STORE_HEADER).is_some());
     // A connection may also break in the middle of an answer.
     let text = response.text().await.map_err(|_| ApiError::Unreachable)?;
     if !response.ok() {

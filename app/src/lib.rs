@@ -22,6 +22,7 @@ mod poll;
 #[cfg(feature = "ssr")]
 pub mod shell;
 mod state;
+mod store_trouble;
 
 use leptos::prelude::*;
 use leptos_meta::{Title, provide_meta_context};

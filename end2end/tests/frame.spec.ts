@@ -1,4 +1,5 @@
 import { expect, hydrated, test } from "../fixtures/portal.js";
+import { SessionPage } from "../fixtures/session.js";
 
 test("the test page shows the server's greeting", async ({ page, open }) => {
   await open("/test.html");
@@ -103,4 +104,17 @@ test.describe("the bar between two parts", () => {
     expect(await width(page)).toBeGreaterThan(1000);
     await expect(bar).toHaveAttribute("aria-valuenow", /^\d+$/);
   });
+});
+
+test("every page says so while the server can't store anything", async ({ page }) => {
+  await SessionPage.start(page);
+  const banner = page.locator(".store-trouble .banner");
+  await expect(banner).toHaveCount(0);
+  await page.route("**/api/**", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, headers: { ...response.headers(), "portal-store": "unavailable" } });
+  });
+  await expect(banner).toContainText("can't store anything", { timeout: 15_000 });
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+  await expect(banner).toHaveCount(0, { timeout: 15_000 });
 });

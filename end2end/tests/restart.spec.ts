@@ -33,10 +33,16 @@ test.describe("a server that comes back", () => {
     await expect(session.body(session.of("message"))).toHaveText("one");
     await portal.kill();
     await expect(page.locator(".banner")).toContainText("Connection lost");
+    const answers: string[] = [];
+    page.on("response", async (response) => {
+      if (response.url().includes("/api/copilot/live/")) answers.push(await response.text());
+    });
     await startAgain();
     await expect(page.locator(".banner")).toBeHidden({ timeout: 15_000 });
     await expect(session.container).toContainText("interrupted: the server stopped");
     await expect(session.of("message").filter({ hasText: "one" })).toHaveCount(1);
+    expect(answers.join()).toContain("interrupted: the server stopped");
+    expect(answers.join(), "only what is new is read").not.toContain("onUserPrompt");
     await session.ready();
     await session.runTurn('say "two"');
     await expect(session.body(session.of("message")).last()).toHaveText("two");

@@ -195,6 +195,7 @@ fn a_full_store_refuses_what_it_cannot_keep_lets_everybody_stop_and_recovers() {
     assert_eq!(server.call("POST", &trust, "", "allow").0, 503);
     let listed = server.get(&format!("{session}/extensions"));
     assert_eq!(listed["trusted"], json!(false), "{listed}");
+    assert!(tells_trouble(&server), "for the pages to say it");
     assert_eq!(server.post(&format!("{session}/abort"), ""), json!({}));
     assert_eq!(server.post(&format!("{session}/stop"), "")["result"], "Closed");
     let install = "/api/copilot/test/installJobsEntry";
@@ -205,6 +206,7 @@ fn a_full_store_refuses_what_it_cannot_keep_lets_everybody_stop_and_recovers() {
     server.wait_for("a store that works again", |server| {
         server.post(start, "")["sessionId"].is_string()
     });
+    assert!(!tells_trouble(&server));
     let kept = server.get("/api/copilot/history");
     let id = session.rsplit('/').next().expect("an id");
     let items = kept["items"].as_array().expect("items");
@@ -299,4 +301,16 @@ fn what_is_remembered_is_its_owners_alone_and_is_tightened_if_found_wider() {
         let mode = fs::metadata(&path).expect("it is there").permissions();
         assert_eq!(mode.mode() & 0o7777, wanted, "{}", path.display());
     }
+}
+
+/// Whether answers say that nothing can be stored.
+fn tells_trouble(server: &Running) -> bool {
+    let request = format!(
+        "GET /api/test HTTP/1.1\r\nHost: localhost:{}\r\nConnection: close\r\n\r\n",
+        server.port
+    );
+    let mut answer = String::new();
+    server.send(&request).read_to_string(&mut answer).expect("a whole answer");
+    assert!(answer.contains("Hello, world!"), "{answer}");
+    answer.contains("portal-store: unavailable")
 }

@@ -7,6 +7,7 @@ use leptos_router::hooks::use_location;
 use crate::config;
 use crate::erase::Erase;
 use crate::links::jobs_url;
+use crate::store_trouble;
 
 /// The target of a link in the bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,9 +38,33 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
     let is_bare = Memo::new(move |_| section.get() == Some(Section::Test));
     view! {
         {move || (!is_bare.get()).then(|| view! { <Bar section=section /> }.erase())}
+        <StoreTrouble />
         <main id="main" class="site-main">
             {children()}
         </main>
+    }
+}
+
+/// Says that nothing can be stored, as long as it is so.
+#[component]
+fn StoreTrouble() -> impl IntoView {
+    let trouble = store_trouble::signal();
+    view! {
+        <div role="alert" class="store-trouble">
+            {move || {
+                trouble
+                    .get()
+                    .then(|| {
+                        view! {
+                            <p class="banner">
+                                "The server can't store anything at the moment: its disk may be \
+                                 full. What runs goes on, and is shown once it is stored; new \
+                                 work is refused until then."
+                            </p>
+                        }
+                    })
+            }}
+        </div>
     }
 }
 

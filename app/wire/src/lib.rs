@@ -47,7 +47,8 @@ pub use permission::{
     PermissionOutcome, PermissionRequest, UnknownWord,
 };
 pub use reply::{
-    Closed, Done, ErrorName, ErrorReply, MESSAGE_HEADER, SessionStarted, StopReply, TokenReply,
+    Closed, Done, ErrorName, ErrorReply, MESSAGE_HEADER, STORE_HEADER, SessionStarted, StopReply,
+    TokenReply,
 };
 pub use session::{LogLevel, SessionResponse, ToolError, ToolResult, TurnEnding};
 pub use session_list::{SessionInfo, Sessions};

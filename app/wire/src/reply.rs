@@ -16,6 +16,9 @@ pub struct ErrorReply {
 /// The response header with details of an error, percent-encoded.
 pub const MESSAGE_HEADER: &str = "portal-message";
 
+/// The header of every answer while nothing can be stored; its value is `unavailable`.
+pub const STORE_HEADER: &str = "portal-store";
+
 impl From<ErrorName> for ErrorReply {
     fn from(error: ErrorName) -> Self {
         Self { error }

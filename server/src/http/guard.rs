@@ -10,6 +10,7 @@ use axum::response::Response;
 use http_body_util::Limited;
 use hyper::body::Body as _;
 use tower::Service;
+use wire::STORE_HEADER;
 
 use super::pace::{Deadline, Late, PacedBody};
 use super::places::Place;
@@ -52,7 +53,7 @@ pub(super) async fn answer(portal: &Portal, request: Request) -> Response {
             // A router is always ready: polling readiness first would only cost another clone.
             match routes.clone().call(Request::from_parts(head, body)).await {
                 Ok(_) if late.is_some_and(|late| late.is_late()) => error::body_too_slow(),
-                Ok(response) => response,
+                Ok(response) => tell_trouble(state, response),
                 Err(never) => match never {},
             }
         }
@@ -72,6 +73,15 @@ pub(super) async fn answer(portal: &Portal, request: Request) -> Response {
         }
     };
     add_security_headers(response.headers_mut());
+    response
+}
+
+/// Adds that nothing can be stored at the moment, if it is so, for pages to say it.
+fn tell_trouble(state: &AppState, mut response: Response) -> Response {
+    if state.live.journal().trouble().is_some() {
+        let value = HeaderValue::from_static("unavailable");
+        response.headers_mut().insert(HeaderName::from_static(STORE_HEADER), value);
+    }
     response
 }
 
