@@ -11,6 +11,8 @@ use crate::journal::{Cursor, Entity, Found, HistoryPage, HistoryQuery, Position,
 /// How many entities with hits are examined for one page. If a filter rejects most of them, a page
 /// can be short or empty and still have a next one.
 const MAX_HITS: usize = 2_000;
+/// How many further hits of one entity are passed over before the query is run again below it.
+const MAX_SKIPPED: usize = 1_000;
 
 /// The row of an entity.
 pub(super) fn find(database: &Connection, number: i64) -> Result<EntityRow, rusqlite::Error> {
@@ -108,8 +110,9 @@ fn by_age(
     Ok(page)
 }
 
-/// Goes from entity to entity: takes the newest hit, then the newest one in older entities. So a
-/// word that is everywhere costs no more than a rare one.
+/// Goes from hit to hit, the newest first, and takes the first one of each entity. The query is run
+/// once for many entities: to look up the beginning of a word, SQLite merges the hits of all words
+/// that begin so.
 fn by_words(
     database: &Connection,
     query: &HistoryQuery,
@@ -118,32 +121,43 @@ fn by_words(
 ) -> Result<HistoryPage, rusqlite::Error> {
     let wanted = words.to_match();
     let mut newest = database.prepare_cached(
-        "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT 1",
+        "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC",
     )?;
     let mut page = HistoryPage::default();
     let mut below = before.map_or(i64::MAX, |before| key(before, 0));
-    for _ in 0..MAX_HITS {
-        let hit: Option<i64> =
-            newest.query_row(params![wanted, below], |row| row.get(0)).optional()?;
-        let Some(hit) = hit else { return Ok(page) };
-        let (number, seq) = split_key(hit);
-        if page.items.len() == query.limit {
-            page.next = u64::try_from(number + 1).ok();
-            return Ok(page);
+    let mut examined = 0;
+    'queries: loop {
+        let mut hits = newest.query(params![wanted, below])?;
+        let mut skipped = 0;
+        while let Some(hit) = hits.next()? {
+            let hit: i64 = hit.get(0)?;
+            if hit >= below {
+                // Another one of the same entity.
+                skipped += 1;
+                if skipped == MAX_SKIPPED {
+                    continue 'queries;
+                }
+                continue;
+            }
+            let (number, seq) = split_key(hit);
+            if page.items.len() == query.limit || examined == MAX_HITS {
+                page.next = u64::try_from(number + 1).ok();
+                return Ok(page);
+            }
+            examined += 1;
+            below = key(number, 0);
+            let EntityRow { entity, record, .. } = find(database, number)?;
+            if query.takes(entity, &record) {
+                let text = match seq {
+                    0 => Some(record.title.clone()),
+                    _ => text(database, hit)?,
+                };
+                let snippet = text.map(|text| words.snippet(&text));
+                page.items.push(Found { entity, record, snippet });
+            }
         }
-        below = key(number, 0);
-        let EntityRow { entity, record, .. } = find(database, number)?;
-        if query.takes(entity, &record) {
-            let text = match seq {
-                0 => Some(record.title.clone()),
-                _ => text(database, hit)?,
-            };
-            let snippet = text.map(|text| words.snippet(&text));
-            page.items.push(Found { entity, record, snippet });
-        }
+        return Ok(page);
     }
-    page.next = u64::try_from(split_key(below).0).ok();
-    Ok(page)
 }
 
 fn text(database: &Connection, key: i64) -> Result<Option<String>, rusqlite::Error> {
