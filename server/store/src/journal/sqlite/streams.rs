@@ -1,6 +1,7 @@
 //! The changes that the writer makes to streams, within its transaction.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rusqlite::{Connection, OptionalExtension, params};
 use wire::{EntityKind, LiveToken};
@@ -42,12 +43,14 @@ pub(super) struct Streams {
     known: HashMap<Entity, Known>,
 }
 
-/// Number and lengths of a stored stream.
+/// What is remembered of a stored stream.
 #[derive(Clone, Copy)]
 struct Known {
     number: i64,
     facts: u64,
     notes: u64,
+    /// Hash of the title.
+    title: u64,
 }
 
 impl Streams {
@@ -100,7 +103,14 @@ impl Streams {
         }
         known.notes = add(database, Table::Note, known.number, known.notes, notes)?;
         match record {
-            Some(record) => replace(database, known, stored.is_none(), record)?,
+            Some(record) => {
+                let title = hash(&record.title);
+                replace(database, known, record)?;
+                if stored.is_none() || title != known.title {
+                    mark_unindexed(database, key(known.number, 0))?;
+                }
+                known.title = title;
+            }
             None => {
                 database
                     .prepare_cached("UPDATE entity SET facts = ?2, notes = ?3 WHERE number = ?1")?
@@ -133,7 +143,7 @@ impl Streams {
                  detail, facts, notes) VALUES (?1, ?2, ?3, '', '', '', 0, '', '', 0, 0)",
             )?
             .execute(params![entity.to_string(), entity.kind().map(EntityKind::as_str), parent])?;
-        Ok(Known { number: database.last_insert_rowid(), facts: 0, notes: 0 })
+        Ok(Known { number: database.last_insert_rowid(), facts: 0, notes: 0, title: hash("") })
     }
 
     fn add_chunk(&mut self, database: &Connection, chunk: &Chunk) -> Result<(), Refusal> {
@@ -187,9 +197,14 @@ impl Streams {
             return Ok(Some(*known));
         }
         let known = database
-            .prepare_cached("SELECT number, facts, notes FROM entity WHERE id = ?1")?
+            .prepare_cached("SELECT number, facts, notes, title FROM entity WHERE id = ?1")?
             .query_row([entity.to_string()], |row| {
-                Ok(Known { number: row.get(0)?, facts: row.get(1)?, notes: row.get(2)? })
+                Ok(Known {
+                    number: row.get(0)?,
+                    facts: row.get(1)?,
+                    notes: row.get(2)?,
+                    title: hash(row.get_ref(3)?.as_str()?),
+                })
             })
             .optional()?;
         if let Some(known) = known {
@@ -254,40 +269,37 @@ impl Streams {
 }
 
 /// Writes the current record of an entity to its row.
-fn replace(
-    database: &Connection,
-    known: Known,
-    is_new: bool,
-    record: &Record,
-) -> Result<(), Refusal> {
-    let title_changes = is_new
-        || database
-            .prepare_cached("SELECT title <> ?2 FROM entity WHERE number = ?1")?
-            .query_row(params![known.number, record.title], |row| row.get(0))?;
+fn replace(database: &Connection, known: Known, record: &Record) -> Result<(), rusqlite::Error> {
     let usage = serde_json::to_string(&record.usage).unwrap_or_default();
     database
         .prepare_cached(
-            "UPDATE entity SET title = ?2, folder = ?3, model = ?4, state = ?5, \
-             started_at = ?6, ended_at = ?7, usage = ?8, detail = ?9, facts = ?10, \
-             notes = ?11 WHERE number = ?1",
+            "UPDATE entity SET title = ?2, model = ?3, state = ?4, usage = ?5, detail = ?6, \
+             facts = ?7, notes = ?8 WHERE number = ?1",
         )?
         .execute(params![
             known.number,
             record.title,
-            record.folder,
             record.model,
             record.state.as_str(),
-            record.started_at,
-            record.ended_at,
             usage,
             record.detail,
             known.facts,
             known.notes,
         ])?;
-    if title_changes {
-        mark_unindexed(database, key(known.number, 0))?;
-    }
+    // SQLite writes the indexes of columns that are set, even to what they were.
+    database
+        .prepare_cached(
+            "UPDATE entity SET folder = ?2, started_at = ?3, ended_at = ?4 WHERE number = ?1 \
+             AND (folder <> ?2 OR started_at <> ?3 OR ended_at IS NOT ?4)",
+        )?
+        .execute(params![known.number, record.folder, record.started_at, record.ended_at])?;
     Ok(())
+}
+
+fn hash(title: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    title.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The two tables of a stream.

@@ -17,7 +17,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::damage;
 use super::rows::split_key;
@@ -214,17 +214,40 @@ impl Writer {
 
     /// Returns the result of each command. An error means that nothing was written.
     fn write(&mut self) -> Result<Vec<Result<u64, StoreError>>, rusqlite::Error> {
-        let behavior = TransactionBehavior::Immediate;
-        let mut transaction = self.connection.transaction_with_behavior(behavior)?;
+        match self.write_all()? {
+            Some(counts) => Ok(counts.into_iter().map(Ok).collect()),
+            None => self.write_each(),
+        }
+    }
+
+    /// Executes the commands without savepoints, which would cost as much as a small command.
+    /// `None` if one of them was refused, which is rare: nothing was written then.
+    fn write_all(&mut self) -> Result<Option<Vec<u64>>, rusqlite::Error> {
+        let transaction = begin(&mut self.connection)?;
+        let mut counts = Vec::with_capacity(self.waiting.len());
+        for command in &self.waiting {
+            match execute(&mut self.streams, &transaction, command) {
+                Ok(count) => counts.push(count),
+                Err(Refusal::Sqlite(error)) if !damage::is_lasting(&error) => return Err(error),
+                Err(_) => {
+                    transaction.rollback()?;
+                    self.streams.forget();
+                    return Ok(None);
+                }
+            }
+        }
+        transaction.commit()?;
+        Ok(Some(counts))
+    }
+
+    /// Executes each command within a savepoint of its own, so that those that are refused leave
+    /// nothing behind.
+    fn write_each(&mut self) -> Result<Vec<Result<u64, StoreError>>, rusqlite::Error> {
+        let mut transaction = begin(&mut self.connection)?;
         let mut results = Vec::with_capacity(self.waiting.len());
         for command in &self.waiting {
             let mut part = transaction.savepoint()?;
-            let result = match command {
-                Command::Write(batch, _) => self.streams.write(&part, batch).map(|()| 0),
-                Command::Delete(entity, _) => self.streams.delete(&part, *entity).map(|()| 1),
-                Command::Expire(before, _) => self.streams.expire(&part, *before),
-            };
-            match result {
+            match execute(&mut self.streams, &part, command) {
                 Ok(count) => {
                     part.commit()?;
                     results.push(Ok(count));
@@ -256,9 +279,26 @@ impl Writer {
     }
 }
 
+fn begin(connection: &mut Connection) -> Result<Transaction<'_>, rusqlite::Error> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+/// Executes a command, and returns how many entities it has deleted.
+fn execute(
+    streams: &mut Streams,
+    database: &Connection,
+    command: &Command,
+) -> Result<u64, Refusal> {
+    match command {
+        Command::Write(batch, _) => streams.write(database, batch).map(|()| 0),
+        Command::Delete(entity, _) => streams.delete(database, *entity).map(|()| 1),
+        Command::Expire(before, _) => streams.expire(database, *before),
+    }
+}
+
 /// Indexes some texts, and returns how many.
 fn index(connection: &mut Connection) -> Result<usize, rusqlite::Error> {
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = begin(connection)?;
     let keys: Vec<i64> = transaction
         .prepare_cached("SELECT key FROM unindexed ORDER BY key LIMIT ?1")?
         .query_map([TEXTS_PER_PASS], |row| row.get(0))?
