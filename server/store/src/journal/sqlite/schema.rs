@@ -1,6 +1,6 @@
 //! The database file: opening it, its tables, and their migrations.
 
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::damage;
 const APPLICATION: i32 = 0x504f_5254;
 
 /// The migrations from each version of the tables to the next.
-const MIGRATIONS: &[&str] = &[FIRST];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST];
 
 /// The version of the tables that this program reads and writes.
 pub(super) const VERSION: usize = MIGRATIONS.len();
@@ -134,27 +134,37 @@ impl OpenError {
 
 /// Opens the file for its only writer. Creates and migrates it if necessary.
 pub(super) fn open_writer(file: &Path) -> Result<Connection, OpenError> {
+    open_migrated(file, MIGRATIONS)
+}
+
+/// Opens the file for its only writer, with the tables that these migrations make.
+pub(super) fn open_migrated(file: &Path, migrations: &[&str]) -> Result<Connection, OpenError> {
     create_private(file).map_err(|error| OpenError::refused(file, error))?;
     let failed = |error: rusqlite::Error| OpenError::from_sqlite(file, &error);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(file, flags).map_err(failed)?;
     // Checked before anything is written.
     let found = version(&connection).map_err(failed)?;
-    if usize::try_from(found).is_ok_and(|found| found > VERSION) {
+    if usize::try_from(found).is_ok_and(|found| found > migrations.len()) {
         return Err(OpenError::Newer { file: file.to_owned(), found });
     }
-    prepare(&mut connection, file, found).map_err(failed)?;
+    prepare(&mut connection).map_err(failed)?;
+    let done = usize::try_from(found).unwrap_or_default();
+    if done < migrations.len() {
+        if done > 0 {
+            copy(&connection, file, done)?;
+        }
+        migrate(&mut connection, migrations, done).map_err(failed)?;
+    }
+    probe_tables(&connection).map_err(failed)?;
     Ok(connection)
 }
 
-fn prepare(connection: &mut Connection, file: &Path, found: i64) -> Result<(), rusqlite::Error> {
+fn prepare(connection: &mut Connection) -> Result<(), rusqlite::Error> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.set_prepared_statement_cache_capacity(64);
-    if usize::try_from(found).is_ok_and(|found| found < VERSION) {
-        migrate(connection, file, found)?;
-    }
-    probe_tables(connection)
+    Ok(())
 }
 
 /// Opens the file of an existing store for reading.
@@ -172,21 +182,40 @@ pub(super) fn version(connection: &Connection) -> Result<i64, rusqlite::Error> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-fn migrate(connection: &mut Connection, file: &Path, found: i64) -> Result<(), rusqlite::Error> {
-    if found > 0 {
-        let mut copy = file.as_os_str().to_owned();
-        copy.push(format!(".version-{found}"));
-        let copy = Path::new(&copy).to_string_lossy().into_owned();
+/// Copies the database to a file next to it that is named after its version, for whoever wants to
+/// go back.
+fn copy(connection: &Connection, file: &Path, version: usize) -> Result<(), OpenError> {
+    let mut copy = file.as_os_str().to_owned();
+    copy.push(format!(".version-{version}"));
+    let copy = PathBuf::from(copy);
+    let refused = |error: io::Error| OpenError::refused(&copy, error);
+    match std::fs::remove_file(&copy) {
         // A copy from an earlier attempt may be incomplete.
-        let _ = std::fs::remove_file(&copy);
-        connection.execute("VACUUM INTO ?1", [copy])?;
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(refused(error)),
     }
+    create_private(&copy).map_err(refused)?;
+    connection
+        .execute("VACUUM INTO ?1", [copy.to_string_lossy()])
+        .map_err(|error| OpenError::from_sqlite(file, &error))?;
+    // SQLite leaves that to us.
+    File::open(&copy).and_then(|copy| copy.sync_all()).map_err(refused)
+}
+
+/// Makes the tables of an older version those of the newest, or leaves them as they are.
+fn migrate(
+    connection: &mut Connection,
+    migrations: &[&str],
+    done: usize,
+) -> Result<(), rusqlite::Error> {
     let transaction = connection.transaction()?;
-    for migration in MIGRATIONS.iter().skip(usize::try_from(found).unwrap_or_default()) {
+    for migration in &migrations[done..] {
         transaction.execute_batch(migration)?;
     }
     transaction.pragma_update(None, "application_id", APPLICATION)?;
-    transaction.pragma_update(None, "user_version", i64::try_from(VERSION).unwrap_or_default())?;
+    let version = i64::try_from(migrations.len()).unwrap_or_default();
+    transaction.pragma_update(None, "user_version", version)?;
     transaction.commit()
 }
 

@@ -197,3 +197,52 @@ async fn a_full_disk_holds_everything_back_until_there_is_room() {
     assert_eq!(journal.trouble(), None);
     assert_eq!(count(&journal, entity).await, 4);
 }
+
+#[tokio::test]
+async fn an_older_store_is_copied_and_then_migrated() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join(FILE_NAME);
+    let entity = Entity::from(SessionId::generate());
+    let journal = SqliteJournal::open(folder.path()).expect("a store");
+    keep(&journal, entity, 0, 3).await;
+    drop(journal);
+    let copy = folder.path().join(format!("{FILE_NAME}.version-{}", schema::VERSION));
+    // From an attempt that was cut off.
+    fs::write(&copy, "half a copy").expect("written");
+
+    let further = "ALTER TABLE entity ADD COLUMN colour TEXT NOT NULL DEFAULT 'green';";
+    let migrations = [schema::MIGRATIONS, &[further]].concat();
+    let newer = schema::open_migrated(&file, &migrations).expect("migrated");
+    let newest = i64::try_from(migrations.len()).expect("few");
+    assert_eq!(schema::version(&newer), Ok(newest));
+    let query = "SELECT e.colour, count(*) FROM entity e, fact GROUP BY 1";
+    let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    assert_eq!(newer.query_row(query, [], read), Ok(("green".to_owned(), 3)));
+    drop(newer);
+    assert!(matches!(SqliteJournal::open(folder.path()), Err(OpenError::Newer { .. })));
+
+    // The copy is as good as the store was.
+    fs::rename(&copy, &file).expect("renamed");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o600);
+    }
+    let journal = SqliteJournal::open(folder.path()).expect("a store");
+    assert_eq!(count(&journal, entity).await, 3);
+}
+
+#[tokio::test]
+async fn a_migration_that_fails_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join(FILE_NAME);
+    let entity = Entity::from(SessionId::generate());
+    let journal = SqliteJournal::open(folder.path()).expect("a store");
+    keep(&journal, entity, 0, 3).await;
+    drop(journal);
+    let wrong = "DROP TABLE fact; CREATE TABLE entity (number INTEGER);";
+    let migrations = [schema::MIGRATIONS, &[wrong]].concat();
+    assert!(schema::open_migrated(&file, &migrations).is_err());
+    let journal = SqliteJournal::open(folder.path()).expect("a store");
+    assert_eq!(count(&journal, entity).await, 3);
+}
