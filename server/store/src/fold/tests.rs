@@ -1,5 +1,7 @@
 //! The folds of sessions, tasks and jobs.
 
+mod random;
+
 use wire::{
     EntityState, JobId, JobResponse, JobStatus, PermissionMode, SessionResponse, TaskId,
     TaskResponse, Usage, WorkStatus,
