@@ -22,7 +22,8 @@ Usage: cargo xtask <command>
   pictures                take the screenshots of the README again, into docs/pictures
   bench [WHAT…]           measure, everything but `build` or some of:
                           size (of the download), live-log (cost of a push), load (the server
-                          over HTTP, some minutes), load:NAME (scenarios that begin so),
+                          over HTTP, some minutes), store (what keeping costs, some minutes),
+                          load:NAME, store:NAME (scenarios that begin so),
                           build (from a fresh clone, half an hour)
        --keep             keep these figures: later runs are compared with them
   help                    print this text
@@ -76,6 +77,8 @@ pub enum Benchmark {
     LiveLog,
     /// The server under load: all scenarios, or those whose names have this prefix.
     Load(String),
+    /// The cost of the store: all scenarios, or those whose names have this prefix.
+    Store(String),
     /// The time of first and later builds.
     Build,
 }
@@ -87,8 +90,13 @@ impl Benchmark {
             "size" => Some(Self::Size),
             "live-log" => Some(Self::LiveLog),
             "load" => Some(Self::Load(String::new())),
+            "store" => Some(Self::Store(String::new())),
             "build" => Some(Self::Build),
-            _ => name.strip_prefix("load:").map(|scenario| Self::Load(scenario.to_owned())),
+            _ => match name.split_once(':')? {
+                ("load", scenario) => Some(Self::Load(scenario.to_owned())),
+                ("store", scenario) => Some(Self::Store(scenario.to_owned())),
+                _ => None,
+            },
         }
     }
 }
@@ -235,8 +243,13 @@ mod tests {
         assert_eq!(parsed("bench"), bench(Vec::new(), false));
         let chosen = vec![Benchmark::Size, Benchmark::LiveLog, Benchmark::Load(String::new())];
         assert_eq!(parsed("bench size live-log --keep load"), bench(chosen, true));
-        let chosen = vec![Benchmark::Load("idle".to_owned()), Benchmark::Build];
-        assert_eq!(parsed("bench load:idle build"), bench(chosen, false));
+        let chosen = vec![
+            Benchmark::Load("idle".to_owned()),
+            Benchmark::Store(String::new()),
+            Benchmark::Store("past".to_owned()),
+            Benchmark::Build,
+        ];
+        assert_eq!(parsed("bench load:idle store store:past build"), bench(chosen, false));
     }
 
     #[test]

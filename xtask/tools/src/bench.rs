@@ -6,6 +6,7 @@ mod kept;
 mod live_log;
 mod load;
 mod size;
+mod store;
 
 use std::process::ExitCode;
 
@@ -20,13 +21,19 @@ use kept::Kept;
 /// Builds what is to be measured, measures it, and prints the table. A missed limit is reported but
 /// is not a failure: figures depend on the machine.
 pub(crate) fn run(workspace: &Workspace, options: &BenchOptions) -> anyhow::Result<ExitCode> {
-    let all = [Benchmark::Size, Benchmark::LiveLog, Benchmark::Load(String::new())];
+    let every = String::new;
+    let all =
+        [Benchmark::Size, Benchmark::LiveLog, Benchmark::Load(every()), Benchmark::Store(every())];
     let chosen = if options.chosen.is_empty() { &all[..] } else { &options.chosen };
     for benchmark in chosen {
-        if let Benchmark::Load(scenario) = benchmark
-            && !load::has_scenario(scenario)
-        {
-            bail!("unknown benchmark: `load:{scenario}`");
+        match benchmark {
+            Benchmark::Load(scenario) if !load::has_scenario(scenario) => {
+                bail!("unknown benchmark: `load:{scenario}`");
+            }
+            Benchmark::Store(scenario) if !store::has_scenario(scenario) => {
+                bail!("unknown benchmark: `store:{scenario}`");
+            }
+            _ => {}
         }
     }
     let mut goals = Vec::new();
@@ -57,6 +64,11 @@ fn measure(workspace: &Workspace, benchmark: &Benchmark) -> anyhow::Result<Vec<G
             let release = release()?;
             println!("\nThe server under load");
             load::run(&release.binary, scenario)
+        }
+        Benchmark::Store(scenario) => {
+            let release = release()?;
+            println!("\nThe store");
+            store::run(workspace, &release.binary, scenario)
         }
         Benchmark::Build => {
             println!("\nBuilds from a fresh clone of the last commit");

@@ -10,6 +10,9 @@ pub(in crate::bench) enum Unit {
     Kilobytes,
     Megabytes,
     Count,
+    PerSecond,
+    /// A multiple of another figure.
+    Times,
 }
 
 impl Unit {
@@ -22,6 +25,8 @@ impl Unit {
             Self::Kilobytes => format!("{value:.1} kB"),
             Self::Megabytes => format!("{value:.1} MB"),
             Self::Count => thousands(value),
+            Self::PerSecond => format!("{}/s", thousands(value)),
+            Self::Times => format!("{value:.2} ×"),
         }
     }
 
@@ -34,24 +39,37 @@ impl Unit {
             Self::Seconds => format!("{value:.0} s"),
             Self::Kilobytes => format!("{value:.0} kB"),
             Self::Megabytes => format!("{value:.0} MB"),
-            Self::Count => thousands(value),
+            Self::Count | Self::PerSecond | Self::Times => self.print(value),
         }
     }
 }
 
-/// A figure that is better if smaller, with an optional limit.
+/// The bound that a figure is to keep.
+#[derive(Clone, Copy, Debug)]
+enum Limit {
+    Below(f64),
+    AtLeast(f64),
+}
+
+/// A figure, with an optional limit.
 #[derive(Clone, Debug)]
 pub(in crate::bench) struct Goal {
     pub(in crate::bench) name: String,
     pub(in crate::bench) unit: Unit,
-    limit: Option<f64>,
+    limit: Option<Limit>,
     /// `None` where the system does not provide it.
     pub(in crate::bench) measured: Option<f64>,
 }
 
 impl Goal {
+    /// A figure that is better if smaller.
     pub(in crate::bench) fn new(name: impl Into<String>, unit: Unit, limit: f64) -> Self {
-        Self { name: name.into(), unit, limit: Some(limit), measured: None }
+        Self { limit: Some(Limit::Below(limit)), ..Self::unlimited(name, unit) }
+    }
+
+    /// A figure that is better if larger.
+    pub(in crate::bench) fn at_least(name: impl Into<String>, unit: Unit, limit: f64) -> Self {
+        Self { limit: Some(Limit::AtLeast(limit)), ..Self::unlimited(name, unit) }
     }
 
     /// A figure without a limit.
@@ -72,7 +90,11 @@ impl Goal {
 
     /// The limit as text; `-` if there is none.
     pub(in crate::bench) fn limit(&self) -> String {
-        self.limit.map_or("-".to_owned(), |limit| format!("< {}", self.unit.print_limit(limit)))
+        match self.limit {
+            None => "-".to_owned(),
+            Some(Limit::Below(limit)) => format!("< {}", self.unit.print_limit(limit)),
+            Some(Limit::AtLeast(limit)) => format!("≥ {}", self.unit.print_limit(limit)),
+        }
     }
 
     pub(in crate::bench) fn value(&self) -> String {
@@ -80,7 +102,10 @@ impl Goal {
     }
 
     pub(in crate::bench) fn is_missed(&self) -> bool {
-        self.measured.zip(self.limit).is_some_and(|(value, limit)| value >= limit)
+        self.measured.zip(self.limit).is_some_and(|(value, limit)| match limit {
+            Limit::Below(limit) => value >= limit,
+            Limit::AtLeast(limit) => value < limit,
+        })
     }
 }
 
@@ -171,5 +196,15 @@ mod tests {
             ("< 20 ms".into(), "19.9 ms".into())
         );
         assert_eq!(age(None).value(), "not measured");
+    }
+
+    #[test]
+    fn a_goal_that_is_better_if_larger_is_missed_below_its_limit() {
+        let rate = |value: f64| Goal::at_least("tasks", Unit::PerSecond, 1e3).measured(value);
+        assert!(rate(999.0).is_missed());
+        assert!(!rate(1e3).is_missed());
+        assert_eq!((rate(1e4).limit(), rate(1e4).value()), ("≥ 1,000/s".into(), "10,000/s".into()));
+        let share = Goal::at_least("share", Unit::Times, 0.9).measured(0.955);
+        assert_eq!((share.limit(), share.value()), ("≥ 0.90 ×".into(), "0.95 ×".into()));
     }
 }

@@ -54,7 +54,7 @@ impl Kept {
             table += if goal.is_missed() { "  MISSED\n" } else { "\n" };
             missed += usize::from(goal.is_missed());
         }
-        let _ = write!(table, "{} figures, {missed} over their limits", goals.len());
+        let _ = write!(table, "{} figures, {missed} beyond their limits", goals.len());
         table
     }
 
@@ -107,6 +107,6 @@ mod tests {
         assert_eq!(rows[1], ["age", "<", "20", "ms", "5.0", "ms", "4.0", "ms", "+25", "%"]);
         assert_eq!(rows[2], ["size", "<", "350", "kB", "444.4", "kB", "-", "MISSED"]);
         assert_eq!(rows[3], ["binary", "-", "12.0", "MB", "-"]);
-        assert_eq!(table.lines().last(), Some("3 figures, 1 over their limits"));
+        assert_eq!(table.lines().last(), Some("3 figures, 1 beyond their limits"));
     }
 }

@@ -9,12 +9,12 @@
 //! Every scenario has its own server, so that no scenario affects another. Client and server share
 //! the machine: figures are only meaningful if nothing else runs on it.
 
-mod client;
+pub(super) mod client;
 mod idle;
-mod jobs;
+pub(super) mod jobs;
 mod requests;
-mod server;
-mod streams;
+pub(super) mod server;
+pub(super) mod streams;
 mod vanish;
 
 use std::path::Path;

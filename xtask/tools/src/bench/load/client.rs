@@ -11,24 +11,24 @@ use tokio::net::TcpStream;
 
 /// The server's address, and the number of its responses. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(in crate::bench) struct Target {
     address: SocketAddr,
     responses: Arc<AtomicU64>,
 }
 
 impl Target {
-    pub(super) fn new(address: SocketAddr) -> Self {
+    pub(in crate::bench) fn new(address: SocketAddr) -> Self {
         Self { address, responses: Arc::default() }
     }
 
     /// How many responses all clients of this target received.
-    pub(super) fn responses(&self) -> u64 {
+    pub(in crate::bench) fn responses(&self) -> u64 {
         self.responses.load(Ordering::Relaxed)
     }
 }
 
 /// One connection, one request at a time.
-pub(super) struct Client {
+pub(in crate::bench) struct Client {
     target: Target,
     stream: TcpStream,
     request: String,
@@ -38,7 +38,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub(super) async fn connect(target: &Target) -> io::Result<Self> {
+    pub(in crate::bench) async fn connect(target: &Target) -> io::Result<Self> {
         let stream = TcpStream::connect(target.address).await?;
         stream.set_nodelay(true)?;
         let input = vec![0; 2048];
@@ -46,12 +46,12 @@ impl Client {
     }
 
     /// The body of the response to a GET of a path below `/api/`.
-    pub(super) async fn get(&mut self, path: &str) -> io::Result<&str> {
+    pub(in crate::bench) async fn get(&mut self, path: &str) -> io::Result<&str> {
         self.call("GET", path, "").await
     }
 
     /// The body of the response to a POST to a path below `/api/`.
-    pub(super) async fn post(&mut self, path: &str, body: &str) -> io::Result<&str> {
+    pub(in crate::bench) async fn post(&mut self, path: &str, body: &str) -> io::Result<&str> {
         self.call("POST", path, body).await
     }
 
@@ -67,7 +67,12 @@ impl Client {
     }
 
     /// Sends a request without waiting for the response.
-    pub(super) async fn send(&mut self, method: &str, path: &str, body: &str) -> io::Result<()> {
+    pub(in crate::bench) async fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> io::Result<()> {
         self.request.clear();
         let (request, host, length) = (&mut self.request, self.target.address, body.len());
         let _ = write!(request, "{method} /api/{path} HTTP/1.1\r\nhost: {host}\r\n");

@@ -13,19 +13,37 @@ use super::server::Server;
 use crate::bench::figures::{Goal, Outcome, Unit, number, thousands};
 
 /// Models without delays, and entries from the folder in which the server runs.
-pub(super) const ARGUMENTS: &[&str] =
+pub(in crate::bench) const ARGUMENTS: &[&str] =
     &["--simulated-first-ms", "0", "--simulated-delta-ms", "0", "--test-folder", "."];
 
 const JOBS: usize = 50;
 const TASKS_EACH: usize = 20;
+/// How many tasks a [wave](run_wave) has.
+pub(in crate::bench) const TASKS: usize = JOBS * TASKS_EACH;
 /// A model that does not even emit reasoning.
 const MODEL: &str = "simulated-quick";
 
-pub(super) async fn run(server: &Server) -> anyhow::Result<Outcome> {
+pub(in crate::bench) async fn run(server: &Server) -> anyhow::Result<Outcome> {
     let mut client = Client::connect(&server.target).await?;
     install_entry(&mut client).await?;
-    let directory = env::temp_dir().display().to_string();
     let cpu_before = server.cpu_seconds();
+    let seconds = run_wave(&mut client).await?;
+    let cpu = server.cpu_seconds().zip(cpu_before);
+    let cpu_each = cpu.map(|(now, before)| (now - before) * 1e3 / number(TASKS));
+    let goal = Goal::new("CPU per task", Unit::Milliseconds, 2.0).measured(cpu_each);
+    let details = format!(
+        "{} tasks/s, {seconds:.2} s in all, {} responses, {}",
+        thousands(number(TASKS) / seconds),
+        thousands(number(usize::try_from(server.target.responses())?)),
+        server.usage(cpu_before),
+    );
+    Ok(Outcome { goals: vec![goal], details })
+}
+
+/// Runs all jobs at once to their ends, and returns how many seconds that took. The entry must be
+/// [installed](install_entry).
+pub(in crate::bench) async fn run_wave(client: &mut Client) -> anyhow::Result<f64> {
+    let directory = env::temp_dir().display().to_string();
     let begun = Instant::now();
     let mut jobs = HashSet::new();
     for _ in 0..JOBS {
@@ -43,24 +61,13 @@ pub(super) async fn run(server: &Server) -> anyhow::Result<Outcome> {
         }
     }
     let seconds = begun.elapsed().as_secs_f64();
-    let tasks = JOBS * TASKS_EACH;
-    if done.tasks != tasks || done.jobs != JOBS {
-        bail!("{} tasks of {tasks} and {} jobs of {JOBS} succeeded", done.tasks, done.jobs);
+    if done.tasks != TASKS || done.jobs != JOBS {
+        bail!("{} tasks of {TASKS} and {} jobs of {JOBS} succeeded", done.tasks, done.jobs);
     }
-
-    let cpu = server.cpu_seconds().zip(cpu_before);
-    let cpu_each = cpu.map(|(now, before)| (now - before) * 1e3 / number(tasks));
-    let goal = Goal::new("CPU per task", Unit::Milliseconds, 2.0).measured(cpu_each);
-    let details = format!(
-        "{} tasks/s, {seconds:.2} s in all, {} responses, {}",
-        thousands(number(tasks) / seconds),
-        thousands(number(usize::try_from(server.target.responses())?)),
-        server.usage(cpu_before),
-    );
-    Ok(Outcome { goals: vec![goal], details })
+    Ok(seconds)
 }
 
-async fn install_entry(client: &mut Client) -> anyhow::Result<()> {
+pub(in crate::bench) async fn install_entry(client: &mut Client) -> anyhow::Result<()> {
     let works = vec![json!({ "kind": "Ref", "taskId": "trivial" }); TASKS_EACH];
     let entry = json!({
         "models": { "driving": MODEL },

@@ -19,15 +19,15 @@ const STOP_DEADLINE: Duration = Duration::from_secs(6);
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// A running server; killed on drop unless it was stopped.
-pub(super) struct Server {
+pub(in crate::bench) struct Server {
     child: Child,
     /// Kept open: a server that cannot write its start-up lines exits.
     output: BufReader<ChildStdout>,
-    pub(super) target: Target,
+    pub(in crate::bench) target: Target,
 }
 
 impl Server {
-    pub(super) fn start(binary: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
+    pub(in crate::bench) fn start(binary: &Path, arguments: &[&str]) -> anyhow::Result<Self> {
         let mut command = process::command(binary);
         command.args(["--test", "--port", "0"]).args(arguments);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
@@ -53,7 +53,7 @@ impl Server {
     }
 
     /// Stops it as a client would. If it does not end in time, it is killed and an error returned.
-    pub(super) async fn stop(&mut self) -> anyhow::Result<()> {
+    pub(in crate::bench) async fn stop(&mut self) -> anyhow::Result<()> {
         let asked = async { Client::connect(&self.target).await?.post("stop", "").await.map(drop) };
         let asked = timeout(STOP_DEADLINE, asked).await;
         let deadline = Instant::now() + STOP_DEADLINE;
@@ -67,22 +67,22 @@ impl Server {
     }
 
     /// CPU time so far in seconds, if the system provides it.
-    pub(super) fn cpu_seconds(&self) -> Option<f64> {
+    pub(in crate::bench) fn cpu_seconds(&self) -> Option<f64> {
         cpu_seconds(&self.read("stat")?)
     }
 
     /// Memory in use in MB, if the system provides it.
-    pub(super) fn memory(&self) -> Option<f64> {
+    pub(in crate::bench) fn memory(&self) -> Option<f64> {
         megabytes(&self.read("status")?, "VmRSS:")
     }
 
     /// Peak memory in MB, if the system provides it.
-    pub(super) fn peak_memory(&self) -> Option<f64> {
+    pub(in crate::bench) fn peak_memory(&self) -> Option<f64> {
         megabytes(&self.read("status")?, "VmHWM:")
     }
 
     /// Its usage since `cpu_before`, as text.
-    pub(super) fn usage(&self, cpu_before: Option<f64>) -> String {
+    pub(in crate::bench) fn usage(&self, cpu_before: Option<f64>) -> String {
         let cpu = self.cpu_seconds().zip(cpu_before);
         match (cpu, self.peak_memory()) {
             (Some((now, before)), Some(peak)) => {

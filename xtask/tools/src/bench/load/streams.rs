@@ -13,7 +13,7 @@ use crate::bench::figures::{Goal, Outcome, Sample, Unit, number, thousands};
 const MODEL: &str = "gpt-5-mini";
 
 /// How many sessions stream how much to how many readers, and the limits.
-pub(super) struct Streams {
+pub(in crate::bench) struct Streams {
     sessions: usize,
     readers: usize,
     deltas: usize,
@@ -24,7 +24,7 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    pub(super) const HUNDRED: Self = Self {
+    pub(in crate::bench) const HUNDRED: Self = Self {
         sessions: 100,
         readers: 1,
         deltas: 200,
@@ -34,7 +34,7 @@ impl Streams {
         max_responses: None,
     };
 
-    pub(super) const FIVE_HUNDRED: Self = Self {
+    pub(in crate::bench) const FIVE_HUNDRED: Self = Self {
         sessions: 500,
         max_age: 100.0,
         max_cpu: Some(2.0),
@@ -43,9 +43,34 @@ impl Streams {
     };
 
     /// The number of readers lies between those of the two scenarios above.
-    pub(super) const THREE_READERS: Self = Self { readers: 3, max_age: 100.0, ..Self::HUNDRED };
+    pub(in crate::bench) const THREE_READERS: Self =
+        Self { readers: 3, max_age: 100.0, ..Self::HUNDRED };
 
-    pub(super) async fn run(&self, server: &Server) -> anyhow::Result<Outcome> {
+    pub(in crate::bench) async fn run(&self, server: &Server) -> anyhow::Result<Outcome> {
+        let cpu_before = server.cpu_seconds();
+        let Streamed { ages, cpu, deltas_per_second } = self.measure(server).await?;
+        let age = Goal::new("age p99", Unit::Milliseconds, self.max_age);
+        let mut goals = vec![age.measured(ages.percentile(99))];
+        if let Some(limit) = self.max_cpu {
+            goals.push(Goal::new("CPU", Unit::Seconds, limit).measured(cpu));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
+        let responses = server.target.responses() as f64;
+        if let Some(limit) = self.max_responses {
+            goals.push(Goal::new("responses", Unit::Count, limit).measured(responses));
+        }
+        let details = format!(
+            "{} deltas/s, age {}, {} responses, {}",
+            thousands(deltas_per_second),
+            ages.spread(),
+            thousands(responses),
+            server.usage(cpu_before),
+        );
+        Ok(Outcome { goals, details })
+    }
+
+    /// Runs all sessions from their start to their end.
+    pub(in crate::bench) async fn measure(&self, server: &Server) -> anyhow::Result<Streamed> {
         let cpu_before = server.cpu_seconds();
         let prompt = measuring_prompt(self.deltas, self.milliseconds_apart);
         let mut tasks = JoinSet::new();
@@ -61,40 +86,31 @@ impl Streams {
         if seen.ages.len() != expected {
             bail!("{} deltas arrived of {expected}", seen.ages.len());
         }
-
-        let cpu = server.cpu_seconds().zip(cpu_before).map(|(now, before)| now - before);
-        let responses = server.target.responses();
-        let seconds = (seen.last - seen.first) / 1_000.0;
-        let rate = thousands(number(seen.ages.len()) / seconds);
-        let ages = Sample::new(seen.ages);
-        let age = Goal::new("age p99", Unit::Milliseconds, self.max_age);
-        let mut goals = vec![age.measured(ages.percentile(99))];
-        if let Some(limit) = self.max_cpu {
-            goals.push(Goal::new("CPU", Unit::Seconds, limit).measured(cpu));
-        }
-        #[expect(clippy::cast_precision_loss, reason = "far below 2^52")]
-        let responses = responses as f64;
-        if let Some(limit) = self.max_responses {
-            goals.push(Goal::new("responses", Unit::Count, limit).measured(responses));
-        }
-        let details = format!(
-            "{rate} deltas/s, age {}, {} responses, {}",
-            ages.spread(),
-            thousands(responses),
-            server.usage(cpu_before),
-        );
-        Ok(Outcome { goals, details })
+        Ok(Streamed {
+            cpu: server.cpu_seconds().zip(cpu_before).map(|(now, before)| now - before),
+            deltas_per_second: number(seen.ages.len()) * 1_000.0 / (seen.last - seen.first),
+            ages: Sample::new(seen.ages),
+        })
     }
 }
 
+/// What was measured while the sessions streamed.
+pub(in crate::bench) struct Streamed {
+    /// How old each delta was when its reader had it, in milliseconds.
+    pub(in crate::bench) ages: Sample,
+    /// CPU time of the server in seconds, if the system provides it.
+    pub(in crate::bench) cpu: Option<f64>,
+    deltas_per_second: f64,
+}
+
 /// The prompt that makes a simulated model stream timestamps.
-pub(super) fn measuring_prompt(deltas: usize, milliseconds_apart: u32) -> String {
+pub(in crate::bench) fn measuring_prompt(deltas: usize, milliseconds_apart: u32) -> String {
     // Enough time for all sessions to start before the first delta.
     format!("Stream {deltas} deltas with {milliseconds_apart} ms between deltas after 500 ms.")
 }
 
 /// Starts a session and returns its path.
-pub(super) async fn start_session(client: &mut Client) -> anyhow::Result<String> {
+pub(in crate::bench) async fn start_session(client: &mut Client) -> anyhow::Result<String> {
     let answer = client.post(&format!("copilot/session/start/{MODEL}"), "").await?;
     let json: serde_json::Value = serde_json::from_str(answer)?;
     let id = json["sessionId"].as_str().with_context(|| format!("no session: {answer}"))?;
@@ -128,7 +144,7 @@ async fn converse(target: Target, prompt: String, readers: usize) -> anyhow::Res
 }
 
 /// The live path of a reader; tokens only need to differ within a session.
-pub(super) fn live_path(session: &str, reader: usize) -> String {
+pub(in crate::bench) fn live_path(session: &str, reader: usize) -> String {
     format!("{session}/live/00000000-0000-4000-8000-{reader:012x}")
 }
 
