@@ -131,8 +131,9 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         tracing::info!(interrupted, "ended what was cut off when the server stopped");
     }
     let sessions = start_sessions(settings, &repo_root, live.clone(), portal.clone(), &lifecycle);
-    lifecycle.spawn(take_up_waiting(sessions.clone(), lifecycle.token()));
     let entries = install_entry(settings, portal.clone(), &sessions).await?;
+    // Afterwards: no entry is installed while a session is running.
+    lifecycle.spawn(take_up_waiting(sessions.clone(), lifecycle.token()));
     let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
     let jobs = JobSettings {
         max_tasks: settings.max_tasks,
