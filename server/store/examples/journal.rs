@@ -134,6 +134,7 @@ impl Session {
             permissions: PermissionMode::Ask,
             task: None,
             continued_from: None,
+            replaced: 0,
         };
         let mut fold = SessionFold::default();
         fold.note(now, &started);
