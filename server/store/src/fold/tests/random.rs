@@ -60,6 +60,10 @@ fn in_session() -> impl Strategy<Value = Happening<SessionResponse, SessionNote>
             question(number, "onPermissionResolved", r#""decision":"deny""#)
         }),
         text().prop_map(|prompt| N(queued(&prompt))),
+        text().prop_map(|prompt| {
+            N(SessionNote::QueuedFirst(QueuedPrompt { prompt, author: PromptAuthor::User }))
+        }),
+        Just(N(SessionNote::HandedOver)),
         text().prop_map(|title| N(SessionNote::Renamed { title })),
         mode.prop_map(|mode| N(SessionNote::Permissions { mode })),
         prop::option::of(Just("h".to_owned())).prop_map(|handle| N(SessionNote::Handle { handle })),
