@@ -50,13 +50,13 @@ pub(crate) fn Frame(children: Children) -> impl IntoView {
 fn StoreTrouble() -> impl IntoView {
     let trouble = store_trouble::signal();
     view! {
-        <div role="alert" class="store-trouble">
+        <div class="store-trouble">
             {move || {
                 trouble
                     .get()
                     .then(|| {
                         view! {
-                            <p class="banner">
+                            <p class="banner" role="alert">
                                 "The server can't store anything at the moment: its disk may be \
                                  full. What runs goes on, and is shown once it is stored; new \
                                  work is refused until then."
