@@ -1,6 +1,5 @@
 //! The agent of a session: started anew, or resumed where an earlier one left off.
 
-use std::fmt::Write;
 use std::sync::Arc;
 
 use agents::{
@@ -73,28 +72,36 @@ impl StartedAgent {
     }
 }
 
-/// What was said, as text for an agent that took no part in it.
+/// The latest part of what was said, as text for an agent that took no part in it. Earlier facts are
+/// not even looked at: there can be many, and most conversations are resumed without this.
 fn summary(facts: &[Fact]) -> String {
-    let mut said = String::new();
-    for fact in facts {
-        // Writing into a string can't fail.
-        let _ = match fact {
-            Fact::Prompt(text) => writeln!(said, "User: {text}"),
-            Fact::Message(text) => writeln!(said, "Assistant: {text}"),
-            Fact::ToolCall { name, arguments, .. } => {
-                writeln!(said, "Assistant called the tool {name} with {arguments}")
-            }
-            Fact::Round => Ok(()),
-        };
+    let mut latest = Vec::new();
+    let mut length = 0;
+    for line in facts.iter().rev().filter_map(line) {
+        length += line.len();
+        latest.push(line);
+        if length >= MAX_SUMMARY {
+            break;
+        }
     }
-    if said.is_empty() {
-        return said;
+    if latest.is_empty() {
+        return String::new();
     }
-    let mut start = said.len().saturating_sub(MAX_SUMMARY);
-    while !said.is_char_boundary(start) {
-        start += 1;
-    }
+    latest.reverse();
+    let said = latest.concat();
+    let start = said.ceil_char_boundary(said.len().saturating_sub(MAX_SUMMARY));
     format!("This continues an earlier conversation, whose latest part was:\n\n{}", &said[start..])
+}
+
+fn line(fact: &Fact) -> Option<String> {
+    match fact {
+        Fact::Prompt(text) => Some(format!("User: {text}\n")),
+        Fact::Message(text) => Some(format!("Assistant: {text}\n")),
+        Fact::ToolCall { name, arguments, .. } => {
+            Some(format!("Assistant called the tool {name} with {arguments}\n"))
+        }
+        Fact::Round => None,
+    }
 }
 
 #[cfg(test)]
@@ -109,5 +116,7 @@ mod tests {
         let told = summary(&facts);
         assert!(told.ends_with("ä\nAssistant: Done.\n"));
         assert!(told.len() < MAX_SUMMARY + 200 && told.contains("earlier conversation"));
+        let both = [Fact::Prompt("a".to_owned()), Fact::Round, Fact::Message("b".to_owned())];
+        assert!(summary(&both).ends_with(":\n\nUser: a\nAssistant: b\n"));
     }
 }
