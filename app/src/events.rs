@@ -25,8 +25,8 @@ use crate::poll::{Connection, back_off, sleep};
 pub(crate) enum Told {
     /// The whole history so far.
     History(SessionHistory),
-    /// An event with its number.
-    Event(u64, Event),
+    /// Something that happened after that.
+    Event(Event),
     /// The state of the connection has changed.
     Connection(Connection),
 }
@@ -62,11 +62,7 @@ impl Line {
         let data = event.data().as_string().unwrap_or_default();
         match Event::read(name, &data) {
             Some(Event::Missed(_)) => self.hang_up(),
-            Some(heard) => {
-                // An event without a number counts as the newest.
-                let number = event.last_event_id().parse().unwrap_or(u64::MAX);
-                self.tell(Told::Event(number, heard));
-            }
+            Some(heard) => self.tell(Told::Event(heard)),
             None => {}
         }
     }
@@ -114,9 +110,9 @@ pub(crate) fn follow(id: String, sink: impl Fn(Told) + 'static) {
             match api::bridge::history(&id).await {
                 _ if line.is_left.get() => return,
                 Ok(history) => {
-                    let last_event = history.last_event_id;
+                    let path = api::bridge::events_path(&id, &history.last_event_id);
                     line.tell(Told::History(history));
-                    listen(&line, &api::bridge::events_path(&id, last_event)).await;
+                    listen(&line, &path).await;
                 }
                 Err(ApiError::Refused { status: 404, .. }) => {
                     return line.tell(Told::Connection(Connection::NotFound));

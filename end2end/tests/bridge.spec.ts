@@ -34,7 +34,6 @@ test("an agent works in the project, and asks first", async ({ bridge, one }) =>
   const card = bridge.cards;
   await expect(card.locator(".permission-title")).toHaveText("Create a.txt");
   await expect(card).toContainText("hi");
-  await expect(card.locator(".permission-always")).toHaveCount(0);
   await expect(bridge.page).toHaveTitle(/^\(\?\) one/);
   expect(existsSync(path.join(one, "a.txt"))).toBe(false);
   await card.locator(".permission-approve").click();
@@ -55,6 +54,29 @@ test("a simulated model obeys plain sentences as an agent", async ({ bridge, one
   expect(readFileSync(path.join(one, "plain.txt"), "utf8")).toBe("hi\n");
   await expect(bridge.blocks.last()).toContainText("It is there.");
   await expect(bridge.blocks.last()).not.toContainText("Not a step");
+});
+
+test("what is approved always is not asked again, and answers stand below their questions", async ({
+  bridge,
+  one,
+}) => {
+  const create = (file: string) => ({ ...CREATE, actions: [{ ...CREATE.actions[0], path: file }] });
+  await bridge.ask(BridgePage.script(create("a.txt"), create("b.txt"), FINAL));
+  await expect(bridge.cards.locator(".permission-always")).toBeVisible();
+  await bridge.ask('say "And this."', "prompt");
+  await bridge.cards.locator(".permission-always").click();
+  await bridge.idle();
+  expect(readFileSync(path.join(one, "b.txt"), "utf8")).toBe("hi\n");
+  await expect(bridge.cards).toHaveCount(1);
+  await expect(bridge.log.locator(".message-block-toggle, .permission-title")).toHaveText([
+    /^User \(Agent\)/,
+    /^Message/,
+    "Create a.txt",
+    /^Message/,
+    /^User/,
+    /^Message/,
+  ]);
+  await expect(bridge.blocks.last()).toContainText("And this.");
 });
 
 test("what is denied is not done", async ({ bridge, one }) => {

@@ -101,7 +101,7 @@ impl AppState {
         let stop = async {
             // The order matters: otherwise jobs would report the end of their tasks as failures,
             // and tasks would replace the sessions that end.
-            self.bridge.stop_all().await;
+            self.bridge.begin_stop();
             self.jobs.stop_all().await;
             self.tasks.stop_all().await;
             self.sessions.stop_all().await;
@@ -111,6 +111,7 @@ impl AppState {
         }
         // Readers of sessions that go on after the restart.
         self.live.end_calls();
+        self.bridge.end();
     }
 
     /// Stores how far readers have come, once they have got their last answers.

@@ -132,8 +132,6 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     }
     let sessions = start_sessions(settings, &repo_root, live.clone(), portal.clone(), &lifecycle);
     let entries = install_entry(settings, portal.clone(), &sessions).await?;
-    // Afterwards: no entry is installed while a session is running.
-    lifecycle.spawn(take_up_waiting(sessions.clone(), lifecycle.token()));
     let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
     let jobs = JobSettings {
         max_tasks: settings.max_tasks,
@@ -141,12 +139,13 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         permissions: settings.job_permissions,
         ..JobSettings::default()
     };
-    let bridge = Bridge::new(
-        settings.bridge.clone(),
-        settings.data.as_ref().map(|folder| folder.join("bridge")),
-        sessions.catalog().clone(),
-        lifecycle.clone(),
-    );
+    let bridge = Bridge::new(settings.bridge.clone(), sessions.clone(), lifecycle.clone());
+    if let Some(data) = &settings.data {
+        bridge.take_over(&data.join("bridge")).await?;
+    }
+    // After the entry, which is not installed while a session is running, and after the bridge,
+    // which opens the sessions of its projects.
+    lifecycle.spawn(take_up_waiting(sessions.clone(), lifecycle.token()));
     let jobs = JobManager::new(tasks.clone(), jobs, live.clone(), lifecycle.clone());
     let notices = tell_notices(settings);
     let governed = Governed {

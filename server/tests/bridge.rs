@@ -65,7 +65,7 @@ fn events_end_with_the_server_after_the_ends_of_all_runs() {
 fn a_history_is_there_again_after_a_restart() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let id = {
-        let server = start(folder.path(), &["--data-dir", "kept"]);
+        let server = start(folder.path(), &["--data-dir", "kept", "--store", "sqlite"]);
         let mut events = events(&server);
         post(&server, "/message", r#"{"text":"say remembered"}"#);
         read_until(&mut events, "event: done");
@@ -75,9 +75,42 @@ fn a_history_is_there_again_after_a_restart() {
         assert_eq!(server.wait().code(), Some(0));
         list.split('"').nth(3).expect("an id").to_owned()
     };
-    let server = start(folder.path(), &["--data-dir", "kept"]);
+    let server = start(folder.path(), &["--data-dir", "kept", "--store", "sqlite"]);
     let history = server.get(&format!("/sessions/{id}"));
     assert!(history.contains(r#""role":"assistant","text":"remembered""#), "{history}");
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_kill() {
+    let folder = tempfile::tempdir().expect("temporary folder");
+    let kept = ["--data-dir", "kept", "--store", "sqlite"];
+    let server = start(folder.path(), &kept);
+    let mut first = events(&server);
+    for text in ["say hello, then wait 10 minutes", "say later"] {
+        let answer = post(&server, "/message", &format!(r#"{{"text":"{text}"}}"#));
+        assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");
+    }
+    let seen = read_until(&mut first, "event: fragment");
+    let last_id = seen.lines().rev().find_map(|line| line.strip_prefix("id: ")).expect("an id");
+    // Dropped, it is killed.
+    drop(server);
+
+    let server = start(folder.path(), &kept);
+    let head =
+        format!("GET /events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: {last_id}\r\n\r\n");
+    let stream = server.send(&head);
+    stream.set_read_timeout(Some(SAFETY)).expect("a time-out");
+    let mut events = BufReader::new(stream);
+    let cut_off = read_until(&mut events, "\"reason\":\"cancelled\"");
+    assert!(!cut_off.contains("event: inbound") && !cut_off.contains("missed"), "{cut_off}");
+    assert!(cut_off.contains("interrupted: the server stopped"), "{cut_off}");
+    let answered = read_until(&mut events, "\"reason\":\"done\"");
+    assert!(answered.contains(r#""fragment":"later""#), "{answered}");
+    let list = server.get("/sessions");
+    let id = list.split('"').nth(3).expect("an id");
+    let history = server.get(&format!("/sessions/{id}"));
+    assert!(history.contains(r#""text":"later""#), "{history}");
+    assert!(history.contains(r#""reason":"cancelled""#), "{history}");
 }
 
 #[test]

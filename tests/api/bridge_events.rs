@@ -2,7 +2,7 @@
 
 use engine::bridge::{BridgeSettings, WorkspaceFolder};
 use serde_json::{Value, json};
-use tests::events::{SentEvent, told};
+use tests::events::told;
 use tests::{Options, TestApp};
 
 fn app() -> TestApp {
@@ -13,10 +13,6 @@ fn app() -> TestApp {
 async fn send(app: &TestApp, text: &str, session: &str) -> Value {
     let body = json!({ "text": text, "sessionId": session });
     app.post_json("/message", &body).await.json()["id"].clone()
-}
-
-fn ids(events: &[SentEvent]) -> Vec<u64> {
-    events.iter().map(|event| event.id).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -66,8 +62,10 @@ async fn a_lost_connection_loses_and_repeats_nothing() {
     }
     let mut all = whole.until("done").await;
     all.extend(whole.until("done").await);
-    let numbers = ids(&seen);
-    assert!(numbers.is_sorted() && seen.len() == 202, "{numbers:?}");
+    assert_eq!(
+        (&*seen[0].name, seen[1..].iter().all(|it| it.name != "inbound")),
+        ("inbound", true)
+    );
     for number in 0..200 {
         assert_eq!(told(&seen).matches(&format!("<{number}:")).count(), 1, "{number}");
     }
@@ -97,11 +95,12 @@ async fn a_page_goes_on_where_its_history_ended() {
     other.until("done").await;
     let history = app.get("/sessions/src/one").await.json();
     send(&app, "say b", "/src/one").await;
-    let query = format!("?session=%2Fsrc%2Fone&lastEventId={}", history["lastEventId"]);
+    let last_id = history["lastEventId"].as_str().expect("an id");
+    let query = format!("?session=%2Fsrc%2Fone&lastEventId={last_id}");
     let events = app.events(&query, None).await.until("done").await;
     assert_eq!((&*events[0].name, told(&events)), ("inbound", "b".to_owned()));
     // A browser that reconnects to the same URL sends the last id it has read.
-    let done = events.last().expect("done").id.to_string();
+    let done = events.last().expect("done").id.clone();
     let mut again = app.events(&query, Some(&done)).await;
     send(&app, "say c", "/src/one").await;
     assert_eq!(told(&again.until("done").await), "c");
@@ -113,13 +112,13 @@ async fn who_was_away_for_too_long_is_told() {
     let app = app();
     let mut client = app.events("", None).await;
     send(&app, "say a", "/src/one").await;
-    let first = client.until("done").await[0].id;
+    let first = client.until("done").await[0].clone();
     for unknown in ["1", "99999999999999999", "x", "-1"] {
         let mut client = app.events("", Some(unknown)).await;
         let missed = client.next().await.expect("an event");
-        assert_eq!((&*missed.name, &missed.data), ("missed", &json!({ "oldest": first })));
+        assert_eq!((&*missed.name, &missed.data), ("missed", &json!({ "oldest": missed.id })));
         let events = client.until("done").await;
-        assert_eq!(events[0].id, first, "{unknown}");
+        assert_eq!(events[0].data, first.data, "{unknown}");
     }
     app.finish().await;
 }
@@ -131,16 +130,14 @@ async fn a_client_that_does_not_read_holds_nobody_up() {
     let mut quick = app.events("", None).await;
     for _ in 0..3 {
         send(&app, "Stream 9000 deltas with 0 ms between deltas after 0 ms.", "/src/one").await;
-        assert_eq!(quick.until("done").await.len(), 9_002);
+        quick.until("done").await;
     }
-    // There were more events than are kept.
-    let missed = slow.next().await.expect("an event");
-    assert_eq!(missed.name, "missed");
-    let mut before = missed.data["oldest"].as_u64().expect("a number") - 1;
-    let events = slow.until("done").await;
-    for event in events {
-        assert_eq!(event.id, before + 1);
-        before = event.id;
+    // It gets the same text, in fewer pieces.
+    for _ in 0..3 {
+        let events = slow.until("done").await;
+        assert!(events.len() < 1_000, "{}", events.len());
+        let text = told(&events);
+        assert!(text.contains("<0:") && text.contains("<8999:"));
     }
     app.finish().await;
 }
@@ -151,11 +148,11 @@ async fn silence_is_filled_with_comments() {
     let mut client = app.events("?session=%2Fsrc%2Fone", None).await;
     client.next_block().await.expect("the beginning");
     assert_eq!(client.next_block().await.as_deref(), Some(": keep-alive"));
-    // Events of other projects still advance a client's position.
+    // Events of other projects change nothing.
     let mut other = app.events("", None).await;
     send(&app, "say b", "/src/two").await;
-    let last = other.until("done").await.last().expect("done").id;
+    other.until("done").await;
     let comment = client.next_block().await.expect("a comment");
-    assert_eq!(comment, format!(": keep-alive\nid: {last}"));
+    assert_eq!(comment, ": keep-alive");
     app.finish().await;
 }

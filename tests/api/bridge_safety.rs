@@ -86,5 +86,5 @@ async fn strangers_need_the_key() {
     assert_eq!(statuses(&app, &[]).await, [401; 7]);
     let key = [("authorization", "Bearer 0123456789abcdef")];
     assert_eq!(statuses(&app, &key).await, [200, 200, 200, 202, 400, 400, 200]);
-    app.stop_runs().await;
+    app.stop_work().await;
 }

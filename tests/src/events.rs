@@ -24,8 +24,8 @@ pub struct EventStream {
 /// An event as the client received it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SentEvent {
-    /// The number in the field `id`.
-    pub id: u64,
+    /// The value of the field `id`.
+    pub id: String,
     /// The event's type, from the field `event`.
     pub name: String,
     /// The event's payload, parsed from JSON.
@@ -66,7 +66,7 @@ impl EventStream {
             }
             let Some(data) = field("data") else { continue };
             return Some(SentEvent {
-                id: field("id").expect("a number").parse().expect("a number"),
+                id: field("id").expect("an id").to_owned(),
                 name: field("event").expect("a name").to_owned(),
                 data: serde_json::from_str(data).expect("JSON"),
             });

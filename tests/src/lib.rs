@@ -152,12 +152,8 @@ impl TestApp {
         let portal = PortalLog::new(live.clone(), &lifecycle);
         let entries = EntryStore::new(portal);
         let usual = || BridgeSettings::new([WorkspaceFolder::new(options.repo_root)]);
-        let bridge = Bridge::new(
-            options.bridge.unwrap_or_else(usual),
-            None,
-            sessions.catalog().clone(),
-            lifecycle.clone(),
-        );
+        let settings = options.bridge.unwrap_or_else(usual);
+        let bridge = Bridge::new(settings, sessions.clone(), lifecycle.clone());
         let state = AppState::new(Parts {
             lifecycle: lifecycle.clone(),
             policy: Policy {
@@ -195,10 +191,7 @@ impl TestApp {
 
     /// Stops all sessions and the server, and asserts that nothing is left running.
     pub async fn finish(&self) {
-        self.stop_runs().await;
-        self.jobs.stop_all().await;
-        self.tasks.stop_all().await;
-        self.sessions.stop_all().await;
+        self.stop_work().await;
         self.assert_ends().await;
     }
 
@@ -207,9 +200,13 @@ impl TestApp {
         self.jobs.narrow(permissions);
     }
 
-    /// Stops all runs of the bridge.
-    pub async fn stop_runs(&self) {
-        self.bridge.stop_all().await;
+    /// Stops all runs, jobs, tasks and sessions.
+    pub async fn stop_work(&self) {
+        self.bridge.begin_stop();
+        self.jobs.stop_all().await;
+        self.tasks.stop_all().await;
+        self.sessions.stop_all().await;
+        self.bridge.end();
     }
 
     /// Asserts that a server whose sessions have ended leaves nothing running.

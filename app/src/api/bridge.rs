@@ -19,9 +19,10 @@ pub(crate) async fn history(id: &str) -> Result<SessionHistory, ApiError> {
     fetch(&format!("/sessions/{}", encode_segment(id))).await
 }
 
-/// The path of a project's events, beginning after `last_event`.
-pub(crate) fn events_path(id: &str, last_event: u64) -> String {
-    format!("/events?session={}&lastEventId={last_event}", encode_segment(id))
+/// The path of a project's events, beginning after the event with the id `last_event`.
+pub(crate) fn events_path(id: &str, last_event: &str) -> String {
+    let (id, last_event) = (encode_segment(id), encode_segment(last_event));
+    format!("/events?session={id}&lastEventId={last_event}")
 }
 
 /// Starts a run in the project that the message names.
@@ -30,10 +31,12 @@ pub(crate) async fn send(message: &MessageRequest) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// Answers a permission request. The bridge has no permanent approval.
+/// Answers a permission request.
 pub(crate) async fn decide(id: PermissionId, decision: PermissionDecision) -> Result<(), ApiError> {
     let approved = decision != PermissionDecision::Deny;
-    acknowledge("/approval", &ApprovalAnswer { approval_id: id.to_string(), approved }).await
+    let always = decision == PermissionDecision::ApproveAlways;
+    acknowledge("/approval", &ApprovalAnswer { approval_id: id.to_string(), approved, always })
+        .await
 }
 
 pub(crate) async fn cancel(id: MessageId) -> Result<(), ApiError> {

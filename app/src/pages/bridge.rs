@@ -19,9 +19,6 @@ use crate::poll::Connection;
 use crate::state::project::Project;
 use request::Request;
 
-/// A project has no session for which an approval could be permanent.
-const DECISIONS: &[PermissionDecision] = &[PermissionDecision::Approve, PermissionDecision::Deny];
-
 /// The page of the bridge.
 #[component]
 pub(crate) fn BridgePage() -> impl IntoView {
@@ -103,7 +100,7 @@ fn ProjectView(id: String, name: String) -> impl IntoView {
         answers: project.answers,
         works: Signal::derive(move || project.running.with(|runs| !runs.is_empty())),
         waiting: project.waiting,
-        decisions: DECISIONS,
+        decisions: PermissionDecision::ALL,
         answer: Callback::new(answer),
     };
     let is_empty = Memo::new(move |_| {

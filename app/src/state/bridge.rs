@@ -14,14 +14,47 @@ const ONLY: usize = 0;
 /// The state of a project.
 pub(crate) struct ProjectLog<C> {
     blocks: Blocks<C>,
-    /// Runs that have not ended, oldest first.
+    /// In the order of their messages, which is the order in which they are shown.
+    runs: Vec<Run>,
+    /// The runs that have not ended, oldest first.
     running: Vec<MessageId>,
-    /// Pending permission requests, with their runs.
-    waiting: Vec<(MessageId, PermissionId)>,
-    /// The runs of all permission requests that are shown.
-    asked: Vec<(MessageId, PermissionId)>,
-    /// Number of the last processed event: earlier ones are skipped.
-    last_event: u64,
+    /// Pending permission requests.
+    waiting: Vec<PermissionId>,
+    /// How many runs there were.
+    count: u64,
+}
+
+/// A message and what it led to.
+struct Run {
+    id: MessageId,
+    /// Orders its blocks among those of other runs.
+    place: u64,
+    /// Its permission requests. Each of them begins another part of the answer, below itself.
+    asked: Vec<PermissionId>,
+}
+
+impl Run {
+    /// The key of a part of the answer.
+    fn part(&self, number: usize) -> BlockKey {
+        let id = match number {
+            0 => self.id.to_string(),
+            _ => format!("{}/{number}", self.id),
+        };
+        (ONLY, BlockKind::Message, id)
+    }
+
+    /// The key of the part that grows.
+    fn last_part(&self) -> BlockKey {
+        self.part(self.asked.len())
+    }
+
+    /// Whether a block belongs to it.
+    fn owns(&self, (_, kind, id): &BlockKey) -> bool {
+        match kind {
+            BlockKind::Question => self.asked.iter().any(|question| question.to_string() == *id),
+            _ => id.split('/').next() == Some(&*self.id.to_string()),
+        }
+    }
 }
 
 /// News for people who look elsewhere.
@@ -58,10 +91,10 @@ impl<C> Default for ProjectLog<C> {
     fn default() -> Self {
         Self {
             blocks: Blocks::default(),
+            runs: Vec::new(),
             running: Vec::new(),
             waiting: Vec::new(),
-            asked: Vec::new(),
-            last_event: 0,
+            count: 0,
         }
     }
 }
@@ -84,58 +117,84 @@ impl<C: BlockCell> ProjectLog<C> {
 
     /// Replaces everything by a history.
     pub(crate) fn load(&mut self, history: SessionHistory) {
-        let SessionHistory { messages, approvals, last_event_id, .. } = history;
-        let known: HashSet<MessageId> = messages.iter().map(|message| message.id).collect();
-        let ended: HashSet<MessageId> = messages
-            .iter()
-            .filter(|message| message.role == Role::Assistant && message.reason.is_some())
-            .map(|message| message.id)
-            .collect();
-        self.last_event = last_event_id;
+        let SessionHistory { messages, approvals, .. } = history;
         self.running.clear();
+        let waited = std::mem::take(&mut self.waiting);
+        let known: HashSet<MessageId> = messages.iter().map(|message| message.id).collect();
         for message in messages {
-            if !ended.contains(&message.id) && !self.running.contains(&message.id) {
-                self.running.push(message.id);
-            }
-            let kind = kind_of(message.role);
-            let block = block_of(message.clone());
-            self.blocks.change((ONLY, kind, message.id.to_string()), |place| *place = block);
-        }
-        for (_, question) in std::mem::take(&mut self.waiting) {
-            // Answered while this page was not connected.
-            if !approvals.iter().any(|one| one.approval_id == question) {
-                self.blocks.settle(ONLY, question, PermissionOutcome::Withdrawn);
+            match message.role {
+                Role::User => {
+                    self.running.push(message.id);
+                    self.show_prompt(message.id, message.mode, message.text);
+                }
+                Role::Assistant => self.load_answer(message),
             }
         }
         for approval in approvals {
             self.ask(approval);
         }
-        self.asked.retain(|(run, _)| known.contains(run));
-        let names: HashSet<String> = known
-            .iter()
-            .map(ToString::to_string)
-            .chain(self.asked.iter().map(|(_, question)| question.to_string()))
-            .collect();
-        self.blocks.retain(|(_, _, id)| names.contains(id));
+        for question in waited {
+            // Answered while this page was not connected.
+            if !self.waiting.contains(&question) {
+                self.blocks.settle(ONLY, question, PermissionOutcome::Withdrawn);
+            }
+        }
+        self.runs.retain(|run| known.contains(&run.id));
+        self.retain_runs();
     }
 
-    /// Processes an event, unless an event with its number was processed before.
-    pub(crate) fn hear(&mut self, number: u64, event: Event) -> Heard {
-        if number <= self.last_event {
-            return Heard::default();
+    /// Shows an answer with the permission requests where they were made.
+    fn load_answer(&mut self, message: HistoryMessage) {
+        let HistoryMessage { id, text, model, reason, error, approvals, .. } = message;
+        if reason.is_some() {
+            self.running.retain(|run| *run != id);
         }
-        self.last_event = number;
+        let (mut number, mut shown) = (0, 0);
+        for asked in approvals {
+            let part = text.get(shown..asked.offset).unwrap_or_default();
+            shown = shown.max(asked.offset);
+            self.load_part(id, number, model.clone(), part, true);
+            number += 1;
+            let question = asked.request.approval_id;
+            self.ask(asked.request);
+            if let Some(outcome) = asked.outcome {
+                self.settle(question, outcome);
+            }
+        }
+        let part = text.get(shown..).unwrap_or_default();
+        self.load_part(id, number, model.clone(), part, false);
+        if let Some(reason) = reason {
+            let key = self.run(id).part(number);
+            self.blocks.change(key, |block| end(block, model, reason, error));
+        }
+    }
+
+    /// Shows a part of an answer, unless there is nothing to show.
+    fn load_part(
+        &mut self,
+        id: MessageId,
+        number: usize,
+        model: Option<String>,
+        text: &str,
+        completed: bool,
+    ) {
+        let key = self.run(id).part(number);
+        if !text.is_empty() || self.blocks.has(&key) {
+            let block = Block { completed, ..Block::receiving(model, text.to_owned()) };
+            self.blocks.change(key, |place| *place = block);
+        }
+    }
+
+    /// Processes an event.
+    pub(crate) fn hear(&mut self, event: Event) -> Heard {
         let mut heard = Heard::default();
         match event {
             Event::Inbound(said) => {
                 self.running.push(said.id);
-                let title = title_of(said.mode);
-                let block = Block::complete(title, said.text);
-                let key = (ONLY, BlockKind::User, said.id.to_string());
-                heard.moved = self.blocks.change(key, |place| *place = block);
+                heard.moved = self.show_prompt(said.id, said.mode, said.text);
             }
             Event::Fragment(piece) => {
-                let key = (ONLY, BlockKind::Message, piece.id.to_string());
+                let key = self.run(piece.id).last_part();
                 heard.moved = self.blocks.change(key, |block| {
                     block.title = Some(piece.model);
                     block.body.push_str(&piece.fragment);
@@ -143,7 +202,7 @@ impl<C: BlockCell> ProjectLog<C> {
             }
             Event::Done(done) => {
                 self.running.retain(|run| *run != done.id);
-                let key = (ONLY, BlockKind::Message, done.id.to_string());
+                let key = self.run(done.id).last_part();
                 heard.moved = self
                     .blocks
                     .change(key, |block| end(block, done.model, done.reason, done.error));
@@ -155,18 +214,13 @@ impl<C: BlockCell> ProjectLog<C> {
                 heard.notice = Some(Notice::Asks(what));
             }
             Event::ApprovalDecision(decision) => {
-                self.waiting.retain(|(_, question)| *question != decision.approval_id);
-                self.blocks.settle(ONLY, decision.approval_id, decision.outcome);
+                self.settle(decision.approval_id, decision.outcome);
             }
             Event::HistoryCleared(_) => {
                 // Runs that have not ended continue, and so do their permission requests.
-                let running: HashSet<String> =
-                    self.running.iter().map(ToString::to_string).collect();
-                let waiting: HashSet<String> =
-                    self.waiting.iter().map(|(_, question)| question.to_string()).collect();
-                self.asked.retain(|asked| self.waiting.contains(asked));
-                heard.moved =
-                    self.blocks.retain(|(_, _, id)| running.contains(id) || waiting.contains(id));
+                let running = &self.running;
+                self.runs.retain(|run| running.contains(&run.id));
+                heard.moved = self.retain_runs();
             }
             // The reader of the events fetches the history again.
             Event::Missed(_) => {}
@@ -174,37 +228,56 @@ impl<C: BlockCell> ProjectLog<C> {
         heard
     }
 
-    fn ask(&mut self, request: ApprovalRequest) -> bool {
-        let of_run = (request.id, request.approval_id);
-        if !self.asked.contains(&of_run) {
-            self.asked.push(of_run);
-        }
-        self.waiting.push(of_run);
-        self.blocks.ask(ONLY, request.approval_id, permission_of(request))
+    /// The run of a message, whose blocks may be opened next.
+    fn run(&mut self, id: MessageId) -> &mut Run {
+        let index = self.runs.iter().position(|run| run.id == id).unwrap_or_else(|| {
+            self.count += 1;
+            self.runs.push(Run { id, place: self.count, asked: Vec::new() });
+            self.runs.len() - 1
+        });
+        let run = &mut self.runs[index];
+        self.blocks.set_time(run.place);
+        run
     }
-}
 
-fn kind_of(role: Role) -> BlockKind {
-    match role {
-        Role::User => BlockKind::User,
-        Role::Assistant => BlockKind::Message,
+    fn show_prompt(&mut self, id: MessageId, mode: Mode, text: String) -> bool {
+        self.run(id);
+        let block = Block::complete(title_of(mode), text);
+        let key = (ONLY, BlockKind::User, id.to_string());
+        self.blocks.change(key, |place| *place = block)
+    }
+
+    fn ask(&mut self, request: ApprovalRequest) -> bool {
+        let question = request.approval_id;
+        if !self.waiting.contains(&question) {
+            self.waiting.push(question);
+        }
+        let run = self.run(request.id);
+        if !run.asked.contains(&question) {
+            // What follows stands below the question.
+            let part = run.last_part();
+            run.asked.push(question);
+            if self.blocks.has(&part) {
+                self.blocks.change(part, |block| block.completed = true);
+            }
+        }
+        self.blocks.ask(ONLY, question, permission_of(request))
+    }
+
+    fn settle(&mut self, question: PermissionId, outcome: PermissionOutcome) {
+        self.waiting.retain(|waiting| *waiting != question);
+        self.blocks.settle(ONLY, question, outcome);
+    }
+
+    /// Removes the blocks of runs that are gone. Returns whether there were any.
+    fn retain_runs(&mut self) -> bool {
+        let runs = &self.runs;
+        self.blocks.retain(|key| runs.iter().any(|run| run.owns(key)))
     }
 }
 
 fn title_of(mode: Mode) -> Option<&'static str> {
     (mode == Mode::Agent).then_some("Agent")
-}
-
-fn block_of(message: HistoryMessage) -> Block {
-    let HistoryMessage { role, text, mode, model, reason, error, .. } = message;
-    if role == Role::User {
-        return Block::complete(title_of(mode), text);
-    }
-    let mut block = Block::receiving(model.clone(), text);
-    if let Some(reason) = reason {
-        end(&mut block, model, reason, error);
-    }
-    block
 }
 
 /// Marks the block of an answer as complete, with how its run ended.
@@ -235,8 +308,7 @@ fn permission_of(request: ApprovalRequest) -> PermissionRequest {
         path: Some(request.path),
         detail: request.content_preview,
         diff: request.diff,
-        // The bridge does not offer a permanent approval anyway.
-        each_time: false,
+        each_time: request.each_time,
     }
 }
 

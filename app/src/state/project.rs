@@ -49,8 +49,8 @@ impl Project {
                 self.log.update_value(|log| log.load(history));
                 Heard { moved: true, notice: None }
             }
-            Told::Event(number, event) => {
-                self.log.try_update_value(|log| log.hear(number, event)).unwrap_or_default()
+            Told::Event(event) => {
+                self.log.try_update_value(|log| log.hear(event)).unwrap_or_default()
             }
         };
         if heard.moved {

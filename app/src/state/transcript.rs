@@ -218,7 +218,12 @@ impl<C: BlockCell> Transcript<C> {
                 self.remark = None;
                 return Changes { working: Some(false), opened: false };
             }
-            R::AgentEnd { .. } | R::TurnEnd { .. } => false,
+            R::AgentEnd { .. }
+            | R::TurnEnd { .. }
+            // The page of the bridge shows these.
+            | R::ProjectMessage(_)
+            | R::ProjectMessageEnd(_)
+            | R::ProjectCleared => false,
             R::PermissionRequest(pending) => self.ask(source, pending),
             R::PermissionResolved { request_id, decision } => {
                 self.settle(source, request_id, decision);

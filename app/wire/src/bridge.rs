@@ -74,9 +74,9 @@ pub struct SessionHistory {
     pub messages: Vec<HistoryMessage>,
     /// The questions that wait for an answer.
     pub approvals: Vec<ApprovalRequest>,
-    /// Everything up to this event is part of the answer: `GET /events?lastEventId=N` goes on from
+    /// Everything up to this event is part of the answer: `GET /events?lastEventId=ID` goes on from
     /// here without a gap.
-    pub last_event_id: u64,
+    pub last_event_id: String,
 }
 
 /// One message of a history.
@@ -102,6 +102,22 @@ pub struct HistoryMessage {
     /// Why the run failed, or that it was cancelled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// The questions that were asked in the course of this answer, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<AskedApproval>,
+}
+
+/// A question of a run, and where in its answer it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AskedApproval {
+    /// The question as it was asked.
+    pub request: ApprovalRequest,
+    /// How much of the answer's text came before, in bytes.
+    pub offset: usize,
+    /// How the question ended; absent while it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<PermissionOutcome>,
 }
 
 /// The body of `POST /message`.
@@ -125,6 +141,37 @@ pub struct MessageRequest {
     pub model: Option<String>,
 }
 
+/// A message as the session of its project keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectMessage {
+    /// Id of the message, and of the run that answers it.
+    pub id: MessageId,
+    /// The prompt, or the goal of an agent.
+    pub text: String,
+    /// How the message is handled.
+    pub mode: Mode,
+    /// Number of steps an agent may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_steps: Option<u32>,
+    /// Id of the model that answers; any if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+/// How the run of a message ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectMessageEnd {
+    /// Id of the message.
+    pub id: MessageId,
+    /// How the run ended.
+    pub reason: RunEnd,
+    /// Why the run failed, or that it was cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
 /// The answer to `POST /message`, with status 202.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -145,6 +192,9 @@ pub struct ApprovalAnswer {
     pub approval_id: String,
     /// Whether the tool may act.
     pub approved: bool,
+    /// Whether the same is approved without asking until the history is cleared.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub always: bool,
 }
 
 /// The body of `POST /cancel`.
@@ -270,6 +320,9 @@ pub struct ApprovalRequest {
     /// The text of the new file, or the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content_preview: Option<String>,
+    /// Whether it is asked about each time, so that it can't be approved for good.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub each_time: bool,
 }
 
 /// A run no longer waits for an answer.
@@ -303,8 +356,8 @@ pub struct HistoryCleared {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Missed {
-    /// The oldest event that there is, or the next one to come.
-    pub oldest: u64,
+    /// Id of the place before the oldest event that there is.
+    pub oldest: String,
 }
 
 impl Event {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::bridge::{ProjectMessage, ProjectMessageEnd};
 use crate::tagged::{tagged, with_field};
 use crate::{PendingPermission, PermissionId, PermissionOutcome, Usage};
 
@@ -160,6 +161,16 @@ tagged! {
             #[serde(default)]
             ephemeral: bool,
         },
+        /// A message to the session's project was received, and waits for its turn. Only sessions
+        /// of the bridge have this and the two that follow.
+        #[serde(rename = "onProjectMessage")]
+        ProjectMessage(ProjectMessage),
+        /// The run of a message to the project has ended.
+        #[serde(rename = "onProjectMessageEnd")]
+        ProjectMessageEnd(ProjectMessageEnd),
+        /// The project's history was cleared: only messages whose runs have not ended stay.
+        #[serde(rename = "onProjectCleared")]
+        ProjectCleared,
     }
 
     /// An exception inside the session. It may go on or end here.

@@ -80,8 +80,36 @@ pub trait AgentSession: Send + Sync + 'static {
     /// open. May be dropped at any point, which aborts the turn as well.
     async fn run_turn(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError>;
 
+    /// Like [`Self::run_turn`], for a prompt with options, which most agents ignore.
+    async fn run_turn_with(
+        &self,
+        prompt: &str,
+        _options: &TurnOptions,
+        abort: &CancellationToken,
+    ) -> Result<TurnStop, AgentError> {
+        self.run_turn(prompt, abort).await.map(|()| TurnStop::Answered)
+    }
+
     /// Ends the conversation and frees its resources. Called only while no turn is running.
     async fn stop(&self);
+}
+
+/// How a prompt is to be handled. Agents of the bridge's projects follow it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TurnOptions {
+    /// The model that answers, as clients name it; any if `None`.
+    pub model: Option<String>,
+    /// If the prompt is a goal to be pursued step by step: how many steps there may be.
+    pub max_steps: Option<u32>,
+}
+
+/// Why a turn that did not fail is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnStop {
+    /// The prompt was answered, or the turn was aborted.
+    Answered,
+    /// All steps were used, and the goal was not reached.
+    OutOfSteps,
 }
 
 /// What the agents of a backend support beyond answering prompts. The engine decides by these
@@ -310,6 +338,27 @@ pub enum AgentEvent {
         /// Why it crashed, as text for people.
         message: String,
     },
+}
+
+impl AgentEvent {
+    /// Changes the ids of rounds, texts and calls, for a conversation that is one of several.
+    pub fn rename_ids(&mut self, mut rename: impl FnMut(&mut String)) {
+        match self {
+            Self::TurnStart { turn_id } | Self::TurnEnd { turn_id } => rename(turn_id),
+            Self::TextStart { id, .. } | Self::TextDelta { id, .. } | Self::TextEnd { id, .. } => {
+                rename(id);
+            }
+            Self::ToolStart { call_id, parent_call_id, .. } => {
+                rename(call_id);
+                parent_call_id.iter_mut().for_each(rename);
+            }
+            Self::ToolOutput { call_id, .. } | Self::ToolEnd { call_id, .. } => rename(call_id),
+            Self::Usage { .. }
+            | Self::Extensions(_)
+            | Self::Error { .. }
+            | Self::Crashed { .. } => {}
+        }
+    }
 }
 
 /// The sink for a backend's events. Clones report to the same conversation.

@@ -109,6 +109,9 @@ impl FactFold {
             | R::PermissionResolved { .. }
             | R::Usage { .. }
             | R::ExtensionLog { .. }
+            | R::ProjectMessage(_)
+            | R::ProjectMessageEnd(_)
+            | R::ProjectCleared
             | R::Error { .. } => {}
         }
     }

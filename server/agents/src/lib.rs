@@ -28,6 +28,7 @@ pub use catalog::{Catalog, Found};
 pub use contract::{
     AgentBackend, AgentError, AgentEvent, AgentEvents, AgentExtension, AgentSession, AgentSettings,
     AllowedExtensions, Capabilities, PastConversation, ResumeError, SessionHandle, TextKind,
+    TurnOptions, TurnStop,
 };
 pub use facts::Fact;
 pub use tool::{

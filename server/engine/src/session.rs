@@ -31,12 +31,14 @@ mod conversation;
 mod folder;
 mod generation;
 mod handle;
+mod host;
 mod interrupted;
 mod kept;
 mod manager;
 mod opening;
 mod outlet;
 mod parking;
+mod project;
 mod queue;
 mod retention;
 mod revival;
@@ -47,14 +49,17 @@ mod stream;
 mod tests;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use agents::permission::{SessionPermissions, WorkOfJob};
 use serde_json::Value;
+use store::fold::ProjectLink;
 use store::journal::StoreError;
 use wire::{ErrorName, PermissionMode, SessionId, TaskId, TurnEnding, Usage};
 
 pub use folder::check_folder;
 pub use handle::Session;
+pub(crate) use host::{Hosting, ProjectHost};
 pub use manager::{SessionManager, SessionSettings};
 pub use queue::PendingTurn;
 pub use rights::{SessionPolicy, SessionRights};
@@ -68,6 +73,17 @@ pub(crate) struct StartOptions {
     pub(crate) task: Option<TaskId>,
     /// The work that the task runs for, if it is part of a job.
     pub(crate) work: Option<WorkOfJob>,
+    /// When an unanswered permission request is denied; `None` for the default.
+    pub(crate) permission_time_out: Option<Duration>,
+    /// The place in the chain of its project; `None` for sessions that are not of the bridge.
+    pub(crate) project: Option<Box<ProjectLink>>,
+}
+
+impl StartOptions {
+    /// For a session that a user opens.
+    pub(crate) fn new(permissions: SessionPermissions) -> Self {
+        Self { permissions, task: None, work: None, permission_time_out: None, project: None }
+    }
 }
 
 /// Why a session was not started.

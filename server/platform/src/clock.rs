@@ -15,6 +15,12 @@ pub fn iso_8601_of_micros(micros: u64) -> String {
     iso_8601(UNIX_EPOCH + Duration::from_micros(micros))
 }
 
+/// The time that such a text names, in microseconds since the Unix epoch.
+pub fn micros_of_iso_8601(text: &str) -> Option<u64> {
+    let time: Timestamp = text.parse().ok()?;
+    u64::try_from(time.as_microsecond()).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -31,6 +37,7 @@ mod tests {
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
             assert_eq!(iso_8601(UNIX_EPOCH + Duration::from_millis(milliseconds)), text);
+            assert_eq!(micros_of_iso_8601(text), Some(1_000 * milliseconds));
         }
     }
 }

@@ -7,15 +7,18 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use engine::bridge::BridgeError;
 use serde::de::DeserializeOwned;
-use wire::bridge::{Acknowledged, ApprovalAnswer, CancelRequest, ClearRequest, SessionSummary};
+use wire::bridge::{Acknowledged, ApprovalAnswer, CancelRequest, ClearRequest};
 
 use super::text::Text;
 use super::{AppState, error};
 use crate::encoding;
 
 /// `GET /sessions`: lists all projects.
-pub(super) async fn list_sessions(State(state): State<AppState>) -> Json<Vec<SessionSummary>> {
-    Json(state.bridge.sessions())
+pub(super) async fn list_sessions(State(state): State<AppState>) -> Response {
+    match state.bridge.sessions().await {
+        Ok(sessions) => Json(sessions).into_response(),
+        Err(error) => error::bridge_refused(&error),
+    }
 }
 
 /// `GET /sessions/{id}`: the history of a project.
@@ -25,18 +28,19 @@ pub(super) async fn show_session(
     headers: HeaderMap,
 ) -> Response {
     let gzip = encoding::accepts(&headers, "gzip");
-    let bridge = state.bridge.clone();
-    let answer = tokio::task::spawn_blocking(move || {
-        // A path that was not percent-encoded has lost its first slash.
-        let history = match bridge.history(&id) {
-            Err(BridgeError::SessionNotFound(_)) => bridge.history(&format!("/{id}")),
-            found => found,
-        };
-        match history {
-            Ok(history) => encoding::json(&history, gzip),
-            Err(_) => error::bridge_refused(&BridgeError::SessionNotFound(id)),
+    // A path that was not percent-encoded has lost its first slash.
+    let history = match state.bridge.history(&id).await {
+        Err(BridgeError::SessionNotFound(_)) => state.bridge.history(&format!("/{id}")).await,
+        found => found,
+    };
+    let history = match history {
+        Ok(history) => history,
+        Err(BridgeError::SessionNotFound(_)) => {
+            return error::bridge_refused(&BridgeError::SessionNotFound(id));
         }
-    });
+        Err(error) => return error::bridge_refused(&error),
+    };
+    let answer = tokio::task::spawn_blocking(move || encoding::json(&history, gzip));
     answer.await.unwrap_or_else(|failure| {
         tracing::error!(%failure, "showing a history has crashed");
         error::crashed()
@@ -58,7 +62,9 @@ pub(super) async fn send_message(State(state): State<AppState>, Text(body): Text
 /// `POST /approval`: answers a permission request.
 pub(super) async fn decide(State(state): State<AppState>, Text(body): Text) -> Response {
     match read::<ApprovalAnswer>(&body) {
-        Ok(answer) => acknowledge(state.bridge.decide(&answer.approval_id, answer.approved)),
+        Ok(ApprovalAnswer { approval_id, approved, always }) => {
+            acknowledge(state.bridge.decide(&approval_id, approved, always).await)
+        }
         Err(unreadable) => unreadable.refuse(),
     }
 }
@@ -66,7 +72,7 @@ pub(super) async fn decide(State(state): State<AppState>, Text(body): Text) -> R
 /// `POST /cancel`: cancels a run.
 pub(super) async fn cancel(State(state): State<AppState>, Text(body): Text) -> Response {
     match read::<CancelRequest>(&body) {
-        Ok(request) => acknowledge(state.bridge.cancel(&request.id)),
+        Ok(request) => acknowledge(state.bridge.cancel(&request.id).await),
         Err(unreadable) => unreadable.refuse(),
     }
 }

@@ -43,10 +43,10 @@ pub(super) async fn follow(
     let header = headers.get(&LAST_EVENT_ID).map(|id| id.to_str().unwrap_or_default());
     let start = match header.or(wanted.last_event_id.as_deref()) {
         None => Start::Now,
-        Some(id) => id.parse().map_or(Start::AfterUnknown, Start::After),
+        Some(id) => Start::After(id),
     };
     let session = wanted.session.as_deref().filter(|session| !session.is_empty());
-    let subscription = match state.bridge.subscribe(session, start) {
+    let subscription = match state.bridge.subscribe(session, start).await {
         Ok(subscription) => subscription,
         Err(error) => return error::bridge_refused(&error),
     };
@@ -80,7 +80,7 @@ impl Reader {
 /// A subscription, and the position that the client knows.
 struct Sent {
     subscription: Subscription,
-    id: Option<u64>,
+    id: Option<String>,
     reader: Reader,
 }
 
@@ -114,27 +114,32 @@ impl Sent {
 
     /// Sends an id without data: the client reports it when it reconnects, and gets nothing twice.
     fn write_position(&mut self, text: &mut String) {
-        let id = self.subscription.read_up_to();
-        if self.id.replace(id) != Some(id) {
+        let id = Some(self.subscription.read_up_to());
+        if self.id != id
+            && let Some(id) = &id
+        {
             let _ = writeln!(text, "id: {id}");
         }
+        self.id = id;
         text.push('\n');
     }
 
     fn write_batch(&mut self, text: &mut String, batch: &Batch) {
-        if let Some(oldest) = batch.missed {
-            let missed = Event::Missed(Missed { oldest });
-            write_event(text, oldest - 1, missed.name(), &missed.data());
-            self.id = Some(oldest - 1);
+        if let Some(oldest) = &batch.missed {
+            let missed = Event::Missed(Missed { oldest: oldest.clone() });
+            write_event(text, oldest, missed.name(), &missed.data());
+            self.id = Some(oldest.clone());
         }
         for event in &batch.events {
-            write_event(text, event.id, event.name, &event.data);
-            self.id = Some(event.id);
+            write_event(text, &event.id, event.name, &event.data);
+        }
+        if let Some(last) = batch.events.last() {
+            self.id = Some(last.id.clone());
         }
     }
 }
 
 /// Appends one event. The data is JSON without line breaks.
-fn write_event(text: &mut String, id: u64, name: &str, data: &str) {
+fn write_event(text: &mut String, id: &str, name: &str, data: &str) {
     let _ = write!(text, "id: {id}\nevent: {name}\ndata: {data}\n\n");
 }

@@ -135,6 +135,7 @@ impl Session {
             task: None,
             continued_from: None,
             replaced: 0,
+            project: None,
         };
         let mut fold = SessionFold::default();
         fold.note(now, &started);

@@ -16,7 +16,9 @@ use serde::de::DeserializeOwned;
 
 pub use job::{JobFold, JobNote};
 pub use portal::{FolderTrust, InstalledEntry, Installer, LoginFacts, PortalFold, PortalNote};
-pub use session::{OpenQuestion, PromptAuthor, QueuedPrompt, SessionFold, SessionNote};
+pub use session::{
+    OpenQuestion, ProjectLink, ProjectState, PromptAuthor, QueuedPrompt, SessionFold, SessionNote,
+};
 pub use task::{TaskFold, TaskNote};
 
 use crate::journal::{Append, Entity, Fact, Journal, Record, StoreError};

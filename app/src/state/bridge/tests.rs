@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use wire::PermissionKind;
-use wire::bridge::{ApprovalDecision, Done, Fragment, HistoryCleared, Inbound};
+use wire::bridge::{ApprovalDecision, AskedApproval, Done, Fragment, HistoryCleared, Inbound};
 
 use super::*;
 
@@ -55,6 +55,7 @@ fn approval(number: u32) -> ApprovalRequest {
         path: "a.txt".into(),
         diff: None,
         content_preview: Some("hi".into()),
+        each_time: false,
     }
 }
 
@@ -78,12 +79,13 @@ fn message(number: u32, role: Role, text: &str, reason: Option<RunEnd>) -> Histo
         model: (role == Role::Assistant).then(|| "m".into()),
         reason,
         error: None,
+        approvals: Vec::new(),
     }
 }
 
 fn history(messages: Vec<HistoryMessage>, approvals: Vec<ApprovalRequest>) -> SessionHistory {
     let (id, name) = ("s".into(), "n".into());
-    SessionHistory { id, name, messages, approvals, last_event_id: 10 }
+    SessionHistory { id, name, messages, approvals, last_event_id: "s~1~10".into() }
 }
 
 /// Headers with bodies; permission requests with their outcomes.
@@ -101,8 +103,7 @@ fn shown(log: &Log) -> Vec<String> {
 }
 
 fn hear(log: &mut Log, events: impl IntoIterator<Item = Event>) -> Vec<Notice> {
-    let first = log.last_event + 1;
-    (first..).zip(events).filter_map(|(number, event)| log.hear(number, event).notice).collect()
+    events.into_iter().filter_map(|event| log.hear(event).notice).collect()
 }
 
 #[test]
@@ -127,8 +128,9 @@ fn a_run_is_shown_from_its_goal_to_its_end() {
         shown(&log),
         [
             "User (Agent): build it",
-            "Message (m, step limit): Step 1/12\ncreated",
-            "Create a.txt Some(Approved)"
+            "Message (m): Step 1/12\n",
+            "Create a.txt Some(Approved)",
+            "Message (m, step limit): created",
         ]
     );
 }
@@ -146,13 +148,51 @@ fn a_failure_says_why_below_what_was_written() {
 }
 
 #[test]
-fn an_event_is_heard_once() {
+fn each_answer_stands_below_its_question_also_when_others_wait() {
     let mut log = Log::default();
-    log.load(history(Vec::new(), Vec::new()));
-    assert_eq!(log.hear(10, fragment(1, "old")), Heard::default());
-    assert!(log.hear(11, fragment(1, "new")).moved);
-    assert_eq!(log.hear(11, fragment(1, "new")), Heard::default());
-    assert_eq!(shown(&log), ["Message (m) [receiving...]: new"]);
+    hear(&mut log, [inbound(1, "one"), inbound(2, "two"), fragment(1, "first")]);
+    let asked = ApprovalRequest { id: run(1), ..approval(1) };
+    hear(&mut log, [Event::ApprovalRequest(asked), fragment(2, "second")]);
+    assert_eq!(
+        shown(&log),
+        [
+            "User (Agent): one",
+            "Message (m): first",
+            "Create a.txt None",
+            "User (Agent): two",
+            "Message (m) [receiving...]: second"
+        ]
+    );
+}
+
+#[test]
+fn a_history_shows_questions_where_they_were_asked() {
+    let asked =
+        |number, offset, outcome| AskedApproval { request: approval(number), offset, outcome };
+    let approvals = vec![
+        asked(1, 6, Some(PermissionOutcome::Denied)),
+        asked(2, 6, Some(PermissionOutcome::Approved)),
+        asked(3, 12, None),
+    ];
+    let answer = HistoryMessage { approvals, ..message(1, Role::Assistant, "beforebetween", None) };
+    let messages = vec![message(1, Role::User, "go", None), answer];
+    let mut log = Log::default();
+    log.load(history(messages.clone(), vec![approval(3)]));
+    let expected = [
+        "User (Agent): go",
+        "Message (m): before",
+        "Create a.txt Some(Denied)",
+        "Create a.txt Some(Approved)",
+        "Message (m): betwee",
+        "Create a.txt None",
+        "Message (m) [receiving...]: n",
+    ];
+    assert_eq!((shown(&log), log.waiting()), (expected.map(str::to_owned).to_vec(), 1));
+    // The same again changes nothing, and what follows goes below.
+    log.load(history(messages, vec![approval(3)]));
+    assert_eq!(shown(&log), expected);
+    hear(&mut log, [fragment(1, "ow"), done(1, RunEnd::Done, None)]);
+    assert_eq!(shown(&log)[6], "Message (m): now");
 }
 
 #[test]

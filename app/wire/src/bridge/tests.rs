@@ -33,6 +33,7 @@ fn approval() -> ApprovalRequest {
         path: text("a.md"),
         diff: None,
         content_preview: None,
+        each_time: false,
     }
 }
 
@@ -115,7 +116,7 @@ fn events_are_spelt_as_clients_expect_them() {
             "historyCleared",
             r#"{"sessionId":"s","at":"t"}"#,
         ),
-        (Event::Missed(Missed { oldest: 7 }), "missed", r#"{"oldest":7}"#),
+        (Event::Missed(Missed { oldest: text("p~~0") }), "missed", r#"{"oldest":"p~~0"}"#),
     ];
     for (event, name, data) in table {
         let data = data.replace("RUN", RUN).replace("QUESTION", QUESTION);
@@ -137,8 +138,10 @@ fn requests_need_no_more_than_they_must() {
     let nulls = r#"{"text":"t","sessionId":null,"mode":null,"maxSteps":null,"model":null}"#;
     let request: MessageRequest = serde_json::from_str(nulls).expect("nulls");
     assert_eq!(json(&request), r#"{"text":"t"}"#);
-    let answer = ApprovalAnswer { approval_id: text("a"), approved: true };
+    let answer = ApprovalAnswer { approval_id: text("a"), approved: true, always: false };
     assert_eq!(json(&answer), r#"{"approvalId":"a","approved":true}"#);
+    let answer = ApprovalAnswer { always: true, ..answer };
+    assert_eq!(json(&answer), r#"{"approvalId":"a","approved":true,"always":true}"#);
     assert_eq!(json(&CancelRequest { id: text("r") }), r#"{"id":"r"}"#);
     assert_eq!(json(&ClearRequest { session_id: text("s") }), r#"{"sessionId":"s"}"#);
 }
@@ -163,15 +166,16 @@ fn answers_are_spelt_as_clients_expect_them() {
             model: Some(text("m")),
             reason: Some(RunEnd::Cancelled),
             error: Some(text("e")),
+            approvals: Vec::new(),
         }],
         approvals: Vec::new(),
-        last_event_id: 9,
+        last_event_id: text("s~1f~9"),
     };
     let expected = format!(
         concat!(
             r#"{{"id":"s","name":"n","messages":[{{"id":"{}","role":"assistant","text":"x","at":"t","#,
             r#""mode":"prompt","model":"m","reason":"cancelled","error":"e"}}],"#,
-            r#""approvals":[],"lastEventId":9}}"#
+            r#""approvals":[],"lastEventId":"s~1f~9"}}"#
         ),
         RUN
     );

@@ -5,14 +5,14 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use agents::tools::RUN_COMMAND;
-use agents::{Tool, ToolCall, ToolSet};
+use agents::{Tool, ToolSet, TurnStop};
 use serde_json::Value;
-use wire::bridge::RunEnd;
 use wire::{ToolError, ToolResult};
 
 use super::instructions;
+use super::model::Model;
+use super::report::Report;
 use super::step::{self, Action, Step};
-use super::talk::Talk;
 
 /// How often a model is asked again after an answer that is no valid step.
 const MAX_CORRECTIONS: u32 = 2;
@@ -23,48 +23,54 @@ const MAX_SHOWN: usize = 2_000;
 const MAX_SHOWN_LINES: usize = 20;
 
 /// A run of an agent.
-pub(super) struct Pursuit<'a, Emit> {
-    pub(super) talk: &'a Talk,
+pub(super) struct Pursuit<'a> {
+    pub(super) model: &'a Model,
     pub(super) tools: &'a ToolSet,
     pub(super) max_steps: u32,
     /// Whether the agent may run commands.
     pub(super) commands: bool,
     /// Receives what users read, piece by piece.
-    pub(super) emit: Emit,
+    pub(super) report: &'a Report,
 }
 
-impl<Emit: Fn(&str)> Pursuit<'_, Emit> {
+impl Pursuit<'_> {
     /// Works until the model is done or has no steps left. Dropping it stops everything.
-    pub(super) async fn run(&self, goal: &str) -> Result<RunEnd, String> {
+    pub(super) async fn run(&self, goal: &str) -> Result<TurnStop, String> {
+        let stop = self.take_steps(goal).await;
+        self.report.end_message();
+        stop
+    }
+
+    async fn take_steps(&self, goal: &str) -> Result<TurnStop, String> {
         let max_steps = self.max_steps;
         // Forbidden tools are not offered.
         let is_offered = |tool: &Arc<Tool>| self.commands || tool.name != RUN_COMMAND;
         let offered: Vec<_> = self.tools.iter().filter(is_offered).collect();
         let mut prompt = instructions::goal(goal, &offered, max_steps);
         for number in 1..=max_steps {
-            (self.emit)(&format!("### Step {number}/{max_steps}\n\n"));
+            self.report.say(&format!("### Step {number}/{max_steps}\n\n"));
             let (actions, commentary) = match self.next_step(prompt).await? {
                 Step::Finish { summary } => {
-                    (self.emit)(&format!("{}\n", summary.trim_end()));
-                    return Ok(RunEnd::Done);
+                    self.report.say(&format!("{}\n", summary.trim_end()));
+                    return Ok(TurnStop::Answered);
                 }
                 Step::Act { actions, commentary } => (actions, commentary),
             };
             if !commentary.is_empty() {
-                (self.emit)(&format!("{}\n\n", commentary.trim_end()));
+                self.report.say(&format!("{}\n\n", commentary.trim_end()));
             }
             let results = self.act(&actions).await;
             prompt = instructions::results(number, max_steps, &results);
         }
-        (self.emit)(&format!("Stopped: not done after {max_steps} steps.\n"));
-        Ok(RunEnd::MaxSteps)
+        self.report.say(&format!("Stopped: not done after {max_steps} steps.\n"));
+        Ok(TurnStop::OutOfSteps)
     }
 
     /// The model's next step, after corrections if necessary.
     async fn next_step(&self, mut prompt: String) -> Result<Step, String> {
         let mut corrections = 0;
         loop {
-            let text = self.talk.turn(&prompt).await?;
+            let text = self.model.turn(&prompt).await?;
             let problem = match step::find(&text) {
                 Ok(step) => return Ok(step),
                 Err(problem) => problem,
@@ -74,7 +80,7 @@ impl<Emit: Fn(&str)> Pursuit<'_, Emit> {
                 return Err(format!("the model wrote no valid step in {tries} tries: {problem}"));
             }
             corrections += 1;
-            (self.emit)(&format!("*Not a step, asking again: {problem}.*\n\n"));
+            self.report.say(&format!("*Not a step, asking again: {problem}.*\n\n"));
             prompt = instructions::correction(&problem);
         }
     }
@@ -83,10 +89,12 @@ impl<Emit: Fn(&str)> Pursuit<'_, Emit> {
     async fn act(&self, actions: &[Action]) -> String {
         let mut results = String::new();
         for (index, action) in actions.iter().enumerate() {
-            (self.emit)(&format!("- {}\n\n", describe(action)));
-            let call = ToolCall::new(Value::Object(action.arguments.clone()));
+            self.report.say(&format!("- {}\n\n", describe(action)));
+            let arguments = Value::Object(action.arguments.clone());
+            let (call_id, call) = self.report.start_tool(&action.tool, arguments);
             let outcome = self.tools.call(&action.tool, call).await;
-            (self.emit)(&show(&outcome));
+            self.report.end_tool(call_id, outcome.clone());
+            self.report.say(&show(&outcome));
             let (tool, number) = (&action.tool, index + 1);
             let room = MAX_RESULTS.saturating_sub(results.len());
             let _ = match outcome {

@@ -8,6 +8,11 @@ use agents::permission::Safeguards;
 use agents::tools::AllowedRoots;
 use sha2::{Digest, Sha256};
 
+/// The longest message, in bytes.
+pub(super) const MAX_TEXT: usize = 256 * 1024;
+/// The most steps that a message can give an agent.
+pub const MOST_STEPS: u32 = 100;
+
 /// What the operator decides about the bridge, as one consistent set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BridgeSettings {

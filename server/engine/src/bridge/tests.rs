@@ -2,6 +2,7 @@
 
 mod agents;
 mod cancelling;
+mod chains;
 mod prompts;
 mod sessions;
 
@@ -10,15 +11,21 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::agents::AgentBackend;
 use ::agents::simulated::{Simulated, SimulatedSettings};
+use ::agents::{AgentBackend, Catalog};
 use serde_json::{Value, json};
+use store::journal::{Journal, MemoryJournal};
+use store::live::{LiveSettings, LiveShared};
 use tempfile::TempDir;
 use tokio::time::timeout;
 use wire::MessageId;
-use wire::bridge::{ApprovalRequest, Done, MessageRequest, RunEnd};
+use wire::bridge::{ApprovalRequest, Done, Event, MessageRequest, RunEnd};
 
+use super::action_agent::Surroundings;
+use super::inner::MAX_RUNS;
 use super::*;
+use crate::recovery::recover;
+use crate::session::SessionSettings;
 
 /// Fails a test that hangs. Costs no real time: the clock is paused, and advances only when nothing
 /// else can run.
@@ -27,8 +34,11 @@ const SAFETY: Duration = Duration::from_mins(5);
 /// A bridge over one folder or more, and a client that reads everything.
 struct Fixture {
     folders: Vec<TempDir>,
+    /// Where earlier versions kept their histories.
     data: TempDir,
+    journal: Arc<dyn Journal>,
     bridge: Arc<Bridge>,
+    sessions: Arc<SessionManager>,
     lifecycle: Lifecycle,
     events: Subscription,
     /// Events that were received but not yet examined.
@@ -36,15 +46,15 @@ struct Fixture {
 }
 
 impl Fixture {
-    fn new() -> Self {
-        Self::with(|_| {})
+    async fn new() -> Self {
+        Self::with(|_| {}).await
     }
 
-    fn with(change: impl FnOnce(&mut BridgeSettings)) -> Self {
-        Self::with_folders(1, change)
+    async fn with(change: impl FnOnce(&mut BridgeSettings)) -> Self {
+        Self::with_folders(1, change).await
     }
 
-    fn with_folders(count: usize, change: impl FnOnce(&mut BridgeSettings)) -> Self {
+    async fn with_folders(count: usize, change: impl FnOnce(&mut BridgeSettings)) -> Self {
         let folders: Vec<_> =
             (0..count).map(|_| tempfile::tempdir().expect("temporary folder")).collect();
         fs::write(folders[0].path().join("README.md"), "# Hello\n").expect("file");
@@ -52,10 +62,12 @@ impl Fixture {
             BridgeSettings::new(folders.iter().map(|folder| WorkspaceFolder::new(folder.path())));
         settings.agent.require_approval = false;
         change(&mut settings);
+        let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
         let data = tempfile::tempdir().expect("temporary folder");
-        let (bridge, lifecycle) = start(settings, &data);
-        let events = bridge.subscribe(None, Start::Now).expect("a place");
-        Self { folders, data, bridge, lifecycle, events, unread: VecDeque::default() }
+        let (bridge, sessions, lifecycle) = start(settings, journal.clone(), &data).await;
+        let events = bridge.subscribe(None, Start::Now).await.expect("a place");
+        let unread = VecDeque::default();
+        Self { folders, data, journal, bridge, sessions, lifecycle, events, unread }
     }
 
     /// A goal for which the model writes these steps, one per turn.
@@ -129,8 +141,17 @@ impl Fixture {
         }
     }
 
-    fn id(&self) -> String {
-        self.bridge.sessions()[0].id.clone()
+    async fn id(&self) -> String {
+        self.summary().await.id
+    }
+
+    async fn summary(&self) -> SessionSummary {
+        self.bridge.sessions().await.expect("projects").remove(0)
+    }
+
+    /// The history of the first project.
+    async fn history(&self) -> SessionHistory {
+        self.bridge.history(&self.id().await).await.expect("a history")
     }
 
     fn text(&self, name: &str) -> String {
@@ -141,32 +162,52 @@ impl Fixture {
         self.folders[0].path().join(name).exists()
     }
 
+    /// Ends all runs, as at the end of the server.
+    async fn stop(&self) {
+        self.bridge.begin_stop();
+        self.sessions.stop_all().await;
+        self.bridge.end();
+    }
+
     /// Ends the bridge and checks that nothing of it is left.
     async fn finish(self) {
-        self.bridge.stop_all().await;
+        self.stop().await;
         assert_eq!(self.lifecycle.shutdown(SAFETY).await, 0, "work is left");
     }
 
     /// Another bridge over the same folders and data, as after a restart.
     async fn restart(self) -> Self {
-        self.bridge.stop_all().await;
+        self.stop().await;
         assert_eq!(self.lifecycle.shutdown(SAFETY).await, 0, "work is left");
         let settings = BridgeSettings::new(
             self.folders.iter().map(|folder| WorkspaceFolder::new(folder.path())),
         );
-        let (bridge, lifecycle) = start(settings, &self.data);
-        let events = bridge.subscribe(None, Start::Now).expect("a place");
-        Self { bridge, lifecycle, events, ..self }
+        let (bridge, sessions, lifecycle) = start(settings, self.journal.clone(), &self.data).await;
+        let events = bridge.subscribe(None, Start::Now).await.expect("a place");
+        Self { bridge, sessions, lifecycle, events, unread: VecDeque::default(), ..self }
     }
 }
 
-fn start(settings: BridgeSettings, data: &TempDir) -> (Arc<Bridge>, Lifecycle) {
+async fn start(
+    settings: BridgeSettings,
+    journal: Arc<dyn Journal>,
+    data: &TempDir,
+) -> (Arc<Bridge>, Arc<SessionManager>, Lifecycle) {
     let lifecycle = Lifecycle::new();
     let backends: [Arc<dyn AgentBackend>; 1] =
         [Arc::new(Simulated::new(SimulatedSettings::for_tests()))];
-    let data = data.path().join("bridge");
-    let bridge = Bridge::new(settings, Some(data), Catalog::new(backends), lifecycle.clone());
-    (bridge, lifecycle)
+    let live = LiveShared::with_journal(LiveSettings::for_tests(), journal);
+    recover(&live).await.expect("recovered");
+    let sessions = SessionManager::new(
+        Catalog::new(backends),
+        SessionSettings::new("/"),
+        live,
+        lifecycle.clone(),
+    );
+    let bridge = Bridge::new(settings, sessions.clone(), lifecycle.clone());
+    bridge.take_over(&data.path().join("bridge")).await.expect("taken over");
+    sessions.take_up_waiting().await;
+    (bridge, sessions, lifecycle)
 }
 
 /// A prompt that makes a simulated model give one of these answers in each turn.

@@ -1,11 +1,12 @@
 //! Closes turns that were cut off.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use store::fold::{Addition, SessionFold, SessionNote, extend};
 use store::journal::{Entity, StoreError};
 use store::live::LiveShared;
-use wire::{PermissionId, PermissionOutcome, SessionResponse, ToolError, TurnEnding};
+use wire::bridge::{ProjectMessageEnd, RunEnd};
+use wire::{MessageId, PermissionId, PermissionOutcome, SessionResponse, ToolError, TurnEnding};
 
 use super::{INTERRUPTED, responses};
 
@@ -26,9 +27,11 @@ pub(super) async fn close_turn(
     for chunk in journal.chunks(entity).await? {
         texts.entry(chunk.block).or_default().push_str(&chunk.text);
     }
-    let withdrawn = if closes_session { open.withdraw() } else { Vec::new() };
+    // A run of the bridge ends with its server, and nobody would wait for the answer.
+    let is_withdrawn = closes_session || open.is_of_project;
+    let withdrawn = if is_withdrawn { open.withdraw() } else { Vec::new() };
     let (facts, closed_blocks) = open.close(texts);
-    if facts.is_empty() && !closes_session {
+    if facts.is_empty() && withdrawn.is_empty() && !closes_session {
         return Ok(false);
     }
     let facts = withdrawn.into_iter().chain(facts).map(|fact| (live.next_time(), fact)).collect();
@@ -65,6 +68,10 @@ struct OpenTurn {
     is_running: bool,
     /// Whether it was reported how the turn ended.
     is_reported: bool,
+    /// Messages to the session's project that wait, and the one that is being answered.
+    is_of_project: bool,
+    waiting: VecDeque<MessageId>,
+    answering: Option<MessageId>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -82,8 +89,19 @@ impl OpenTurn {
                 self.is_running = true;
                 self.is_reported = false;
                 self.last_turn = None;
+                if matches!(response, R::UserPrompt { .. }) {
+                    self.answering = self.waiting.pop_front();
+                }
             }
             R::TurnEnd { .. } => self.is_reported = true,
+            R::ProjectMessage(message) => {
+                self.is_of_project = true;
+                self.waiting.push_back(message.id);
+            }
+            R::ProjectMessageEnd(end) => {
+                self.waiting.retain(|id| *id != end.id);
+                self.answering.take_if(|id| *id == end.id);
+            }
             R::Idle => self.is_running = false,
             R::AgentStart { turn_id } => {
                 self.turn = Some(turn_id.clone());
@@ -115,6 +133,7 @@ impl OpenTurn {
             | R::ToolExecution { .. }
             | R::Usage { .. }
             | R::ExtensionLog { .. }
+            | R::ProjectCleared
             | R::Error { .. } => {}
         }
     }
@@ -166,6 +185,10 @@ impl OpenTurn {
             facts.push(SessionResponse::Error { message: INTERRUPTED.to_owned() });
         }
         facts.extend(self.turn.map(|turn_id| SessionResponse::AgentEnd { turn_id }));
+        facts.extend(self.answering.map(|id| {
+            let (reason, error) = (RunEnd::Cancelled, Some(INTERRUPTED.to_owned()));
+            SessionResponse::ProjectMessageEnd(ProjectMessageEnd { id, reason, error })
+        }));
         if is_cut_off {
             let (turn_id, outcome) = (self.last_turn, TurnEnding::Interrupted);
             facts.push(SessionResponse::TurnEnd { turn_id, outcome });

@@ -20,7 +20,7 @@ impl SessionManager {
         let (model, folder) = (context.fold.model().to_owned(), context.fold.folder().to_owned());
         let permissions = self.permissions_after(&context.fold);
         let chosen_mode = context.fold.has_chosen_mode().then_some(permissions.mode);
-        let options = StartOptions { permissions, task: None, work: None };
+        let options = StartOptions::new(permissions);
         let new = self.start_after(id, context, &model, &folder, options).await?;
         if let (Some(mode), Ok(session)) = (chosen_mode, self.get(new)) {
             session.set_permissions(mode).await?;

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agents::permission::PermissionDesk;
-use agents::{AgentError, AgentSession};
+use agents::{AgentError, AgentSession, TurnOptions, TurnStop};
 use extensions::{ErrorHandling, SessionExtensions};
 use parking_lot::Mutex;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use wire::TurnEnding;
+use wire::bridge::{Mode, RunEnd};
 
 use super::handle::Place;
 use super::parking::Parking;
-use super::queue::{Queue, QueuedPrompt};
+use super::queue::{Queue, QueuedPrompt, run_end};
 use super::stream::Stream;
 use super::{TurnEnd, TurnOutcome};
 use crate::recovery::INTERRUPTED;
@@ -111,7 +112,7 @@ impl Conversation {
         let kept = prompt.abort.run_until_cancelled(stream.durable()).await;
         let result = match kept {
             Some(Err(error)) => Err(AgentError::Failed(error.to_string())),
-            Some(Ok(())) | None => self.run_attempts(prompt).await,
+            Some(Ok(())) | None => self.run_attempts(prompt, options_of(prompt)).await,
         };
         // Some agents ask for permission outside their turn. Nothing waits for those answers any
         // more.
@@ -123,15 +124,25 @@ impl Conversation {
             _ => (ABORTED, None),
         };
         let finished = stream.finish(reason, error);
+        let stop = result.as_ref().ok().copied();
         let ended = match result {
             Err(AgentError::Crashed(message)) => TurnEnd::Crashed(message),
             Err(AgentError::Failed(message) | AgentError::Unavailable(message)) => {
                 stream.error(&message);
                 TurnEnd::Failed(message)
             }
-            Ok(()) if prompt.abort.is_cancelled() => TurnEnd::Aborted,
-            Ok(()) => finished.failure.map_or(TurnEnd::Idle, TurnEnd::Failed),
+            Ok(_) if prompt.abort.is_cancelled() => TurnEnd::Aborted,
+            Ok(_) => finished.failure.map_or(TurnEnd::Idle, TurnEnd::Failed),
         };
+        let (run, error) = match run_end(&ended) {
+            (RunEnd::Done, _) if stop == Some(TurnStop::OutOfSteps) => (RunEnd::MaxSteps, None),
+            (RunEnd::Cancelled, _) if self.end.suspend.is_cancelled() => {
+                (RunEnd::Cancelled, Some(INTERRUPTED.to_owned()))
+            }
+            end => end,
+        };
+        // Before the turn counts as over: a restart ends what had not ended by then.
+        self.end.queue.end_message(run, error);
         // After a crash, the end of the session reports it.
         if !matches!(ended, TurnEnd::Crashed(_)) {
             stream.end_turn(if is_suspended { TurnEnding::Interrupted } else { ended.ending() });
@@ -141,7 +152,11 @@ impl Conversation {
     }
 
     /// Runs a turn: extensions may change its prompt first, and retry it after a failure.
-    async fn run_attempts(&self, prompt: &QueuedPrompt) -> Result<(), AgentError> {
+    async fn run_attempts(
+        &self,
+        prompt: &QueuedPrompt,
+        options: TurnOptions,
+    ) -> Result<TurnStop, AgentError> {
         let submitted = self.extensions.submit(&prompt.text);
         let changed = prompt.abort.run_until_cancelled(submitted).await.flatten();
         let text = changed.as_deref().unwrap_or(&prompt.text);
@@ -153,7 +168,7 @@ impl Conversation {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let result = self.run_attempt(text, prompt).await;
+            let result = self.run_attempt(text, &options, prompt).await;
             let (Err(AgentError::Failed(message) | AgentError::Unavailable(message)), false) =
                 (&result, prompt.abort.is_cancelled())
             else {
@@ -162,15 +177,20 @@ impl Conversation {
             let asked = self.extensions.error_occurred(message, attempt);
             match prompt.abort.run_until_cancelled(asked).await.unwrap_or_default() {
                 ErrorHandling::Retry => {}
-                ErrorHandling::Skip => return Ok(()),
+                ErrorHandling::Skip => return Ok(TurnStop::Answered),
                 ErrorHandling::Abort => return result,
             }
         }
     }
 
-    async fn run_attempt(&self, text: &str, prompt: &QueuedPrompt) -> Result<(), AgentError> {
+    async fn run_attempt(
+        &self,
+        text: &str,
+        options: &TurnOptions,
+        prompt: &QueuedPrompt,
+    ) -> Result<TurnStop, AgentError> {
         if prompt.abort.is_cancelled() {
-            return Ok(());
+            return Ok(TurnStop::Answered);
         }
         let overdue = async {
             prompt.abort.cancelled().await;
@@ -178,11 +198,11 @@ impl Conversation {
         };
         tokio::select! {
             biased;
-            result = self.agent.run_turn(text, &prompt.abort) => result,
+            result = self.agent.run_turn_with(text, options, &prompt.abort) => result,
             message = self.end.stream.crash() => Err(AgentError::Crashed(message)),
             () = overdue => {
                 tracing::warn!("an agent did not abort in time");
-                Ok(())
+                Ok(TurnStop::Answered)
             }
         }
     }
@@ -237,5 +257,14 @@ impl Conclude for EndOfSession {
         }
         self.queue.end(&ended);
         self.stream.close(crashed);
+    }
+}
+
+/// What a message to the session's project says about its turn.
+fn options_of(prompt: &QueuedPrompt) -> TurnOptions {
+    let Some(message) = &prompt.message else { return TurnOptions::default() };
+    TurnOptions {
+        model: message.model.clone(),
+        max_steps: message.max_steps.filter(|_| message.mode == Mode::Agent),
     }
 }

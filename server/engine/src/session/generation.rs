@@ -12,24 +12,7 @@ impl Generation {
         if self.0 == 0 {
             return event;
         }
-        let rename = |id: &mut String| *id = format!("{}/{id}", self.0 + 1);
-        match &mut event {
-            AgentEvent::TurnStart { turn_id } | AgentEvent::TurnEnd { turn_id } => rename(turn_id),
-            AgentEvent::TextStart { id, .. }
-            | AgentEvent::TextDelta { id, .. }
-            | AgentEvent::TextEnd { id, .. } => rename(id),
-            AgentEvent::ToolStart { call_id, parent_call_id, .. } => {
-                rename(call_id);
-                parent_call_id.iter_mut().for_each(rename);
-            }
-            AgentEvent::ToolOutput { call_id, .. } | AgentEvent::ToolEnd { call_id, .. } => {
-                rename(call_id);
-            }
-            AgentEvent::Usage { .. }
-            | AgentEvent::Extensions(_)
-            | AgentEvent::Error { .. }
-            | AgentEvent::Crashed { .. } => {}
-        }
+        event.rename_ids(|id| *id = format!("{}/{id}", self.0 + 1));
         event
     }
 }

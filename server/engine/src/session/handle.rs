@@ -12,8 +12,10 @@ use platform::lifecycle::Lifecycle;
 use store::fold::{PromptAuthor, SessionNote};
 use store::live::{LiveLog, LiveRegistry};
 use tokio::sync::OwnedSemaphorePermit;
+use wire::bridge::{Mode, ProjectMessage};
 use wire::{
-    Extensions, PermissionDecision, PermissionId, PermissionMode, SessionId, SessionResponse,
+    Extensions, MessageId, PermissionDecision, PermissionId, PermissionMode, SessionId,
+    SessionResponse,
 };
 
 use super::queue::{PendingTurn, Queue};
@@ -32,6 +34,8 @@ pub struct Session {
     pub(super) queue: Arc<Queue>,
     pub(super) desk: PermissionDesk,
     pub(super) extensions: Arc<SessionExtensions>,
+    /// Whether it belongs to a project of the bridge: its users' prompts are messages to that.
+    pub(super) is_of_project: bool,
     pub(super) handle: Handle,
     pub(super) lifecycle: Lifecycle,
     /// All open sessions, including this one.
@@ -70,7 +74,41 @@ impl Session {
 
     /// Sends a user's prompt without waiting until it is durable.
     pub(crate) fn enqueue(&self, prompt: String) -> Result<PendingTurn, SessionError> {
-        self.queue.add(prompt, PromptAuthor::User)
+        if !self.is_of_project {
+            return self.queue.add(prompt, PromptAuthor::User);
+        }
+        self.queue.add_message(ProjectMessage {
+            id: MessageId::generate(),
+            text: prompt,
+            mode: Mode::Prompt,
+            max_steps: None,
+            model: None,
+        })
+    }
+
+    /// Sends a message to the session's project. Its run comes after those of earlier ones.
+    pub(crate) fn send_message(&self, message: ProjectMessage) -> Result<(), SessionError> {
+        self.queue.add_message(message).map(drop)
+    }
+
+    /// Returns when a message is durable. If it can't be kept, it is cancelled.
+    pub(crate) async fn keep_message(&self, message: MessageId) -> Result<(), SessionError> {
+        self.live.durable(self.id).await.map_err(|error| {
+            // The client sees an error and will send it again, so it must not run now.
+            self.queue.cancel(message);
+            error.into()
+        })
+    }
+
+    /// Ends the run of a message, whether it waits or is running. False if there is none.
+    pub(crate) fn cancel_message(&self, message: MessageId) -> bool {
+        self.queue.cancel(message)
+    }
+
+    /// How many prompts wait or are being answered.
+    pub(crate) fn unfinished(&self) -> usize {
+        let (is_busy, waiting) = self.queue.load();
+        usize::from(is_busy) + waiting
     }
 
     /// Sends a prompt of the task engine. The returned handle waits for its turn.
@@ -235,10 +273,6 @@ impl OpenSessions {
     /// Removes and returns all open sessions.
     pub(super) fn take_all(&self) -> Vec<Arc<Session>> {
         std::mem::take(&mut self.0.lock().open).into_values().collect()
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.lock().open.is_empty()
     }
 }
 

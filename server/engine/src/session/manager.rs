@@ -1,7 +1,7 @@
 //! All sessions of a server.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use agents::permission::{
@@ -23,6 +23,7 @@ use super::agent;
 use super::conversation::EndOfSession;
 use super::folder::check_folder;
 use super::handle::{OpenSessions, Place, Session};
+use super::host::ProjectHost;
 use super::kept::DurablePermissions;
 use super::opening::{Beginning, Dormant, Earlier, NewSession, Opening, Origin};
 use super::outlet::Port;
@@ -94,6 +95,8 @@ pub struct SessionManager {
     pub(super) dormant: Arc<Dormant>,
     /// Held while a closed session's handle is given to the session that continues it.
     pub(super) handovers: tokio::sync::Mutex<()>,
+    /// The bridge, once there is one.
+    pub(super) host: OnceLock<Weak<dyn ProjectHost>>,
 }
 
 /// What a session has to know about its folder before it starts.
@@ -123,6 +126,7 @@ impl SessionManager {
             suspend: CancellationToken::new(),
             dormant: Arc::default(),
             handovers: tokio::sync::Mutex::default(),
+            host: OnceLock::new(),
             catalog,
             settings,
             lifecycle,
@@ -142,8 +146,7 @@ impl SessionManager {
         model_id: &str,
         working_directory: &str,
     ) -> Result<SessionId, StartError> {
-        let permissions = self.policy.permissions();
-        let options = StartOptions { permissions, task: None, work: None };
+        let options = StartOptions::new(self.policy.permissions());
         self.start_with(model_id, working_directory, options).await
     }
 
@@ -184,6 +187,7 @@ impl SessionManager {
             task: options.task,
             continued_from: earlier.as_ref().map(|earlier| earlier.id),
             replaced,
+            project: options.project.clone().map(|link| *link),
         };
         let past = earlier.map(|earlier| earlier.past);
         let origin = Origin { past, replaced, beginning: Beginning::New(note) };
@@ -196,7 +200,7 @@ impl SessionManager {
     pub(super) async fn open(&self, opening: Opening) -> Result<Arc<Session>, StartError> {
         let Opening { id, found, model_id, folder: working_directory, options, log, mut origin } =
             opening;
-        let StartOptions { permissions, task, work } = options;
+        let StartOptions { permissions, task, work, permission_time_out, project } = options;
         let permit = Arc::clone(&self.places)
             .try_acquire_owned()
             .map_err(|_| StartError::TooManySessions)?;
@@ -211,17 +215,18 @@ impl SessionManager {
             approve_files: permissions.approve_files,
             limit: permissions.limit,
         };
-        let time_out = self.settings.permission_time_out;
+        let time_out = permission_time_out.unwrap_or(self.settings.permission_time_out);
         let desk = PermissionDesk::new(permissions.mode, time_out, rules, move |event| {
             questions.permission(event);
         });
         let permissions: Arc<dyn PermissionHandler> =
             Arc::new(DurablePermissions { desk: desk.clone(), log: log.clone() });
-        let tools = if capabilities.own_tools {
+        let tools = match (&project, capabilities.own_tools) {
+            // Its agent adds the tools for each goal.
+            (Some(_), _) => ToolSet::default(),
             // A set of its own, to which the portal may add the tools of extensions.
-            ToolSet::with_job_tools()
-        } else {
-            self.workspace_tools(&working_directory, permissions.clone()).await?
+            (None, true) => ToolSet::with_job_tools(),
+            (None, false) => self.workspace_tools(&working_directory, permissions.clone()).await?,
         };
         let tools = Arc::new(tools.owned_by(Owner { session: id, task, work }));
         let reports = stream.clone();
@@ -269,6 +274,7 @@ impl SessionManager {
             queue: queue.clone(),
             desk: desk.clone(),
             extensions: extensions.clone(),
+            is_of_project: project.is_some(),
             handle: Handle::new(stop.clone()),
             lifecycle: self.lifecycle.clone(),
             others: Arc::downgrade(&self.open),
@@ -468,9 +474,11 @@ impl SessionManager {
         self.load_log(id).await.map(|log| log.source())
     }
 
-    /// True if any session is open.
+    /// True if any session is open. Those of projects stay open for the next message, and count
+    /// only while they have something to do.
     pub fn has_running(&self) -> bool {
-        !self.open.is_empty()
+        let in_use = |session: &Arc<Session>| !session.is_of_project || session.unfinished() > 0;
+        self.open.all().iter().any(in_use)
     }
 
     /// The sessions whose agents are running, ordered by id.

@@ -8,21 +8,31 @@ use store::fold::{self, PromptAuthor, SessionNote};
 use store::live::LiveLog;
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
-use wire::{SessionResponse, Usage};
+use wire::bridge::{ProjectMessage, ProjectMessageEnd, RunEnd};
+use wire::{MessageId, SessionResponse, Usage};
 
 use super::{SessionError, TurnEnd, TurnOutcome};
+
+/// The error of a run that somebody cancelled.
+const CANCELLED: &str = "cancelled";
 
 /// A prompt that waits or whose turn is running.
 #[derive(Debug)]
 pub(super) struct QueuedPrompt {
     pub(super) text: String,
     pub(super) author: PromptAuthor,
+    /// The message to the session's project that it came with.
+    pub(super) message: Option<ProjectMessage>,
     /// Aborts this prompt's turn and no other.
     pub(super) abort: CancellationToken,
     outcome: oneshot::Sender<TurnOutcome>,
 }
 
 impl QueuedPrompt {
+    fn message_id(&self) -> Option<MessageId> {
+        self.message.as_ref().map(|message| message.id)
+    }
+
     pub(super) fn settle(self, outcome: TurnOutcome) {
         // Nobody waits for the turn of a user's prompt.
         let _ = self.outcome.send(outcome);
@@ -77,10 +87,18 @@ enum Place {
 #[derive(Debug, Default)]
 struct QueueState {
     waiting: VecDeque<QueuedPrompt>,
-    running: Option<CancellationToken>,
+    running: Option<Running>,
     closed: bool,
     /// Whether restored prompts wait until a question is answered.
     held: bool,
+}
+
+/// The prompt whose turn is running.
+#[derive(Debug)]
+struct Running {
+    abort: CancellationToken,
+    /// The message whose end was not reported yet.
+    message: Option<MessageId>,
 }
 
 impl Queue {
@@ -107,6 +125,7 @@ impl Queue {
             state.waiting.push_back(QueuedPrompt {
                 text: prompt.prompt.clone(),
                 author: prompt.author,
+                message: prompt.message.clone(),
                 abort: self.stop.child_token(),
                 outcome,
             });
@@ -120,7 +139,12 @@ impl Queue {
         text: String,
         author: PromptAuthor,
     ) -> Result<PendingTurn, SessionError> {
-        self.put(text, author, Place::Last)
+        self.put(text, author, None, Place::Last)
+    }
+
+    /// Adds a message to the session's project. It is a fact, and thus seen by readers.
+    pub(super) fn add_message(&self, message: ProjectMessage) -> Result<PendingTurn, SessionError> {
+        self.put(message.text.clone(), PromptAuthor::User, Some(message), Place::Last)
     }
 
     /// Adds a prompt before all that wait, however many those are.
@@ -129,7 +153,7 @@ impl Queue {
         text: String,
         author: PromptAuthor,
     ) -> Result<PendingTurn, SessionError> {
-        self.put(text, author, Place::First)
+        self.put(text, author, None, Place::First)
     }
 
     /// Lets prompts that are held have their turns.
@@ -142,6 +166,7 @@ impl Queue {
         &self,
         text: String,
         author: PromptAuthor,
+        message: Option<ProjectMessage>,
         place: Place,
     ) -> Result<PendingTurn, SessionError> {
         let mut state = self.state.lock();
@@ -154,18 +179,21 @@ impl Queue {
         state.held = false;
         let (sender, outcome) = oneshot::channel();
         let abort = self.stop.child_token();
-        let prompt = fold::QueuedPrompt { prompt: text.clone(), author };
-        let queued = QueuedPrompt { text, author, abort: abort.clone(), outcome: sender };
-        // Under the lock, so that notes have the order of the queue.
+        // Under the lock, so that notes and facts have the order of the queue.
+        if let Some(message) = &message {
+            self.log.push(&SessionResponse::ProjectMessage(message.clone()));
+        } else {
+            let prompt = fold::QueuedPrompt { prompt: text.clone(), author, message: None };
+            self.log.note(&match place {
+                Place::First => SessionNote::QueuedFirst(prompt),
+                Place::Last => SessionNote::Queued(prompt),
+            });
+        }
+        let abort_it = abort.clone();
+        let queued = QueuedPrompt { text, author, message, abort: abort_it, outcome: sender };
         match place {
-            Place::First => {
-                self.log.note(&SessionNote::QueuedFirst(prompt));
-                state.waiting.push_front(queued);
-            }
-            Place::Last => {
-                self.log.note(&SessionNote::Queued(prompt));
-                state.waiting.push_back(queued);
-            }
+            Place::First => state.waiting.push_front(queued),
+            Place::Last => state.waiting.push_back(queued),
         }
         drop(state);
         // There is one consumer; if it is busy now, it finds the permit later.
@@ -182,7 +210,8 @@ impl Queue {
                 if !state.held
                     && let Some(prompt) = state.waiting.pop_front()
                 {
-                    state.running = Some(prompt.abort.clone());
+                    let message = prompt.message_id();
+                    state.running = Some(Running { abort: prompt.abort.clone(), message });
                     return prompt;
                 }
             }
@@ -194,9 +223,41 @@ impl Queue {
     pub(super) fn abort(&self) {
         let state = self.state.lock();
         let next = state.waiting.front().map(|prompt| &prompt.abort);
-        if let Some(abort) = state.running.as_ref().or(next) {
+        if let Some(abort) = state.running.as_ref().map(|running| &running.abort).or(next) {
             abort.cancel();
         }
+    }
+
+    /// Ends the run of a message: one that waits has ended at once. False if there is none.
+    pub(super) fn cancel(&self, message: MessageId) -> bool {
+        let mut state = self.state.lock();
+        if let Some(running) = &state.running
+            && running.message == Some(message)
+        {
+            running.abort.cancel();
+            return true;
+        }
+        let place = state.waiting.iter().position(|it| it.message_id() == Some(message));
+        let Some(prompt) = place.and_then(|place| state.waiting.remove(place)) else {
+            return false;
+        };
+        self.report_end(message, RunEnd::Cancelled, Some(CANCELLED.to_owned()));
+        drop(state);
+        prompt.drop_unsent(TurnEnd::Aborted);
+        true
+    }
+
+    /// Reports the end of the running prompt's message, if it has one.
+    pub(super) fn end_message(&self, reason: RunEnd, error: Option<String>) {
+        let mut state = self.state.lock();
+        if let Some(message) = state.running.as_mut().and_then(|running| running.message.take()) {
+            self.report_end(message, reason, error);
+        }
+    }
+
+    fn report_end(&self, id: MessageId, reason: RunEnd, error: Option<String>) {
+        let end = ProjectMessageEnd { id, reason, error };
+        self.log.push(&SessionResponse::ProjectMessageEnd(end));
     }
 
     /// Refuses further prompts; waiting ones stay.
@@ -216,8 +277,15 @@ impl Queue {
         let waiting = {
             let mut state = self.state.lock();
             state.closed = true;
-            state.running = None;
-            std::mem::take(&mut state.waiting)
+            let running = state.running.take().and_then(|running| running.message);
+            let waiting = std::mem::take(&mut state.waiting);
+            for message in
+                running.into_iter().chain(waiting.iter().filter_map(QueuedPrompt::message_id))
+            {
+                let (reason, error) = run_end(ended);
+                self.report_end(message, reason, error);
+            }
+            waiting
         };
         for prompt in waiting {
             prompt.drop_unsent(ended.clone());
@@ -228,5 +296,16 @@ impl Queue {
     pub(super) fn load(&self) -> (bool, usize) {
         let state = self.state.lock();
         (state.running.is_some(), state.waiting.len())
+    }
+}
+
+/// How a run ends with its turn.
+pub(super) fn run_end(ended: &TurnEnd) -> (RunEnd, Option<String>) {
+    match ended {
+        TurnEnd::Idle => (RunEnd::Done, None),
+        TurnEnd::Aborted => (RunEnd::Cancelled, Some(CANCELLED.to_owned())),
+        TurnEnd::Failed(message) | TurnEnd::Crashed(message) => {
+            (RunEnd::Failed, Some(message.clone()))
+        }
     }
 }

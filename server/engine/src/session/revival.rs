@@ -6,21 +6,23 @@
 use std::sync::Arc;
 
 use agents::permission::SessionPermissions;
-use agents::{PastConversation, SessionHandle};
+use agents::{Found, PastConversation, SessionHandle};
 use serde::Deserialize;
 use store::fold::{SessionFold, SessionNote};
 use store::journal::Entity;
 use store::live::{LiveLog, Loaded};
+use wire::bridge::ProjectMessageEnd;
 use wire::{
-    EntityKind, PermissionDecision, PermissionId, PermissionMode, PermissionOutcome, SessionId,
-    SessionResponse,
+    EntityKind, MessageId, PermissionDecision, PermissionId, PermissionMode, PermissionOutcome,
+    SessionId, SessionResponse,
 };
 
 use super::context::Context;
 use super::handle::Session;
 use super::interrupted::{open_questions, withdraw};
 use super::opening::{Beginning, Opening, Origin};
-use super::{SessionError, SessionManager, SessionSummary, StartError, StartOptions};
+use super::queue::run_end;
+use super::{SessionError, SessionManager, SessionSummary, StartError, StartOptions, TurnEnd};
 
 /// The fields of a session's record that are not columns.
 #[derive(Deserialize)]
@@ -70,14 +72,14 @@ impl SessionManager {
             handle: fold.handle().map(SessionHandle::new),
             facts: context.facts,
         };
-        let permissions = self.permissions_after(&fold);
-        let options = StartOptions { permissions, task: None, work: None };
-        let model_id = fold.model().to_owned();
-        let found = self.catalog().find(&model_id).await;
+        let (found, options) = match fold.project() {
+            Some(project) => self.reopen_in_project(&fold, project.link)?,
+            None => self.reopen(&fold).await?,
+        };
         let opening = Opening {
             id,
-            found: found.ok_or(SessionError::ModelNotAvailable)?,
-            model_id,
+            found,
+            model_id: fold.model().to_owned(),
             folder: fold.folder().into(),
             options,
             log,
@@ -96,6 +98,13 @@ impl SessionManager {
         })?;
         self.dormant.remove(id);
         Ok(session)
+    }
+
+    /// How a stored session is opened again.
+    async fn reopen(&self, fold: &SessionFold) -> Result<(Found, StartOptions), SessionError> {
+        let options = StartOptions::new(self.permissions_after(fold));
+        let found = self.catalog().find(fold.model()).await;
+        Ok((found.ok_or(SessionError::ModelNotAvailable)?, options))
     }
 
     /// The permissions of a session that goes on after an interruption. The mode that somebody chose
@@ -152,6 +161,11 @@ impl SessionManager {
         for question in open_questions(&log).into_keys() {
             withdraw(&log, question, PermissionOutcome::Withdrawn);
         }
+        for message in log.fold(waiting_messages).unwrap_or_default() {
+            let (reason, error) = run_end(&TurnEnd::Aborted);
+            let end = ProjectMessageEnd { id: message, reason, error };
+            log.push(&SessionResponse::ProjectMessageEnd(end));
+        }
         log.note(&SessionNote::Closed { crashed: false });
         log.close();
         Ok(())
@@ -179,6 +193,11 @@ impl SessionManager {
         }
         Ok(all)
     }
+}
+
+/// The messages to its project that wait in a session.
+fn waiting_messages(fold: &SessionFold) -> Vec<MessageId> {
+    fold.queue().filter_map(|prompt| Some(prompt.message.as_ref()?.id)).collect()
 }
 
 fn mode_after_restart(fold: &SessionFold, default: PermissionMode) -> PermissionMode {
@@ -209,6 +228,7 @@ mod tests {
                 task: None,
                 continued_from: None,
                 replaced: 0,
+                project: None,
             },
         );
         let modes =

@@ -147,7 +147,7 @@ impl TaskManager {
         };
         let sessions = Sessions::Own {
             working_directory: task.working_directory,
-            options: StartOptions { permissions, task: Some(id), work },
+            options: StartOptions { task: Some(id), work, ..StartOptions::new(permissions) },
             open: None,
         };
         Ok(self.start(start, sessions))

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
+use wire::bridge::ProjectMessage;
 use wire::{
     EntityState, PermissionId, PermissionMode, PermissionRequest, SessionId, SessionResponse,
     TaskId, Usage,
@@ -32,6 +33,9 @@ pub enum SessionNote {
         /// How often the conversation had been replaced by a new one in the sessions before.
         #[serde(default, skip_serializing_if = "is_zero")]
         replaced: u32,
+        /// The project of the bridge that it belongs to, if any.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        project: Option<ProjectLink>,
     },
     /// Another session took over its context, and with it the handle, which only one may use.
     HandedOver,
@@ -66,6 +70,19 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
+/// The place of a session in the chain of its project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectLink {
+    /// Id of the project.
+    pub id: String,
+    /// When the project was first known, in ISO 8601.
+    pub created: String,
+    /// The project's session before this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<SessionId>,
+}
+
 /// A prompt that waits for its turn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueuedPrompt {
@@ -73,6 +90,9 @@ pub struct QueuedPrompt {
     pub prompt: String,
     /// Who wrote the prompt.
     pub author: PromptAuthor,
+    /// The message to the session's project that it came with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<ProjectMessage>,
 }
 
 /// Who wrote a prompt.
@@ -116,6 +136,17 @@ pub struct SessionFold {
     is_running: bool,
     questions: BTreeMap<PermissionId, OpenQuestion>,
     usage: Usage,
+    project: Option<ProjectPart>,
+}
+
+/// What a session is to its project.
+#[derive(Clone, Debug, PartialEq)]
+struct ProjectPart {
+    link: ProjectLink,
+    /// Messages since the history was last cleared, and those that had not been answered by then.
+    asked: usize,
+    answered: usize,
+    is_cleared: bool,
 }
 
 /// What lists show of a session that is not a column of its record.
@@ -126,6 +157,20 @@ struct Detail {
     queued: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     continued_from: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    project: Option<ProjectState>,
+}
+
+/// What a session's record tells of its project.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectState {
+    /// The place of the session in the chain.
+    pub link: ProjectLink,
+    /// How many messages and answers the session adds to the project's history.
+    pub messages: usize,
+    /// Whether the history was cleared in this session: earlier ones add nothing to it.
+    pub is_cleared: bool,
 }
 
 impl SessionFold {
@@ -180,6 +225,17 @@ impl SessionFold {
         &self.questions
     }
 
+    /// The project that it belongs to, and what it adds to that; `None` for other sessions.
+    pub fn project(&self) -> Option<ProjectState> {
+        let ProjectPart { link, asked, answered, is_cleared } = self.project.clone()?;
+        Some(ProjectState { link, messages: asked + answered, is_cleared })
+    }
+
+    /// Whether any message to its project waits or is being answered.
+    pub fn has_unanswered(&self) -> bool {
+        self.project.as_ref().is_some_and(|project| project.asked > project.answered)
+    }
+
     /// Sets the title to the prompt's first line, unless it has one. True if it was set.
     fn entitle(&mut self, prompt: &str) -> bool {
         let is_first = self.title.is_empty() && !self.is_renamed;
@@ -229,13 +285,54 @@ impl Fold<SessionResponse> for SessionFold {
                 self.usage += *usage;
                 true
             }
+            SessionResponse::ProjectMessage(message) => {
+                self.entitle(&message.text);
+                if let Some(model) = &message.model {
+                    self.model.clone_from(model);
+                }
+                if let Some(project) = &mut self.project {
+                    project.asked += 1;
+                }
+                self.queue.push_back(QueuedPrompt {
+                    prompt: message.text.clone(),
+                    author: PromptAuthor::User,
+                    message: Some(message.clone()),
+                });
+                true
+            }
+            SessionResponse::ProjectMessageEnd(end) => {
+                if let Some(project) = &mut self.project {
+                    project.answered += 1;
+                }
+                let is_it = |prompt: &QueuedPrompt| {
+                    prompt.message.as_ref().is_some_and(|message| message.id == end.id)
+                };
+                self.queue.retain(|prompt| !is_it(prompt));
+                true
+            }
+            SessionResponse::ProjectCleared => {
+                if let Some(project) = &mut self.project {
+                    project.asked = project.asked.saturating_sub(project.answered);
+                    project.answered = 0;
+                    project.is_cleared = true;
+                }
+                true
+            }
             _ => false,
         }
     }
 
     fn note(&mut self, at: u64, note: &SessionNote) {
         match note {
-            SessionNote::Started { model, folder, permissions, task, continued_from, replaced } => {
+            SessionNote::Started {
+                model,
+                folder,
+                permissions,
+                task,
+                continued_from,
+                replaced,
+                project,
+            } => {
                 self.started_at = at;
                 self.model.clone_from(model);
                 self.folder.clone_from(folder);
@@ -243,6 +340,12 @@ impl Fold<SessionResponse> for SessionFold {
                 self.task = *task;
                 self.continued_from = *continued_from;
                 self.replaced = *replaced;
+                self.project = project.clone().map(|link| ProjectPart {
+                    link,
+                    asked: 0,
+                    answered: 0,
+                    is_cleared: false,
+                });
             }
             SessionNote::HandedOver => self.handle = None,
             SessionNote::Handle { handle } => {
@@ -274,6 +377,7 @@ impl Fold<SessionResponse> for SessionFold {
             permissions: self.permissions(),
             queued: self.queue.len(),
             continued_from: self.continued_from,
+            project: self.project(),
         };
         Record {
             parent: self.task.map(Into::into),

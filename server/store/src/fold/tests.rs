@@ -18,11 +18,16 @@ pub(crate) fn started() -> SessionNote {
         task: None,
         continued_from: None,
         replaced: 0,
+        project: None,
     }
 }
 
 fn queued(prompt: &str) -> SessionNote {
-    SessionNote::Queued(QueuedPrompt { prompt: prompt.to_owned(), author: PromptAuthor::User })
+    SessionNote::Queued(QueuedPrompt {
+        prompt: prompt.to_owned(),
+        author: PromptAuthor::User,
+        message: None,
+    })
 }
 
 fn prompt(text: &str) -> SessionResponse {

@@ -115,6 +115,9 @@ impl LiveEntry for SessionResponse {
             | Self::PermissionResolved { .. }
             | Self::Usage { .. }
             | Self::ExtensionLog { .. }
+            | Self::ProjectMessage(_)
+            | Self::ProjectMessageEnd(_)
+            | Self::ProjectCleared
             | Self::Error { .. } => Part::Alone,
         }
     }

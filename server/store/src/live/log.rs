@@ -280,6 +280,21 @@ impl<E: LiveEntry> LiveLog<E> {
         LiveSource::new(self.clone())
     }
 
+    /// What comes after a place, as long as there is room, and the place after that.
+    pub(super) fn read_after(&self, place: &Place, room: &mut Room) -> (Vec<Timed<Piece>>, Place) {
+        self.state.lock().history.read(place, room)
+    }
+
+    /// Whether [`Self::read_after`] would find anything.
+    pub(super) fn has_more(&self, place: &Place) -> bool {
+        self.state.lock().history.has_more(place)
+    }
+
+    /// Whether the entity has ended and all of it is durable.
+    pub(super) fn is_over(&self) -> bool {
+        self.state.lock().is_over()
+    }
+
     /// Forgets readers, also in the journal by a batch. True if nobody can read this log any more.
     pub(super) fn sweep(&self, now: Instant, batch: &mut Batch) -> bool {
         let settings = &self.shared.settings;

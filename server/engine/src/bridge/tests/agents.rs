@@ -14,7 +14,7 @@ fn edit(content: &str) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_reads_edits_creates_and_says_what_it_did() {
-    let mut fixture = Fixture::new();
+    let mut fixture = Fixture::new().await;
     let create = json!({ "tool": "createFile", "path": "docs/new.md", "content": "new\n" });
     let list = json!({ "tool": "listFiles" });
     let both = json!({ "actions": [create, list], "commentary": "Add a page" });
@@ -35,7 +35,7 @@ async fn an_agent_reads_edits_creates_and_says_what_it_did() {
     ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }
-    let history = fixture.bridge.history(&fixture.id()).expect("history");
+    let history = fixture.history().await;
     assert_eq!(history.messages.len(), 2);
     assert_eq!(history.messages[1].text, text);
     assert_eq!(history.messages[1].reason, Some(RunEnd::Done));
@@ -44,7 +44,7 @@ async fn an_agent_reads_edits_creates_and_says_what_it_did() {
 
 #[tokio::test(start_paused = true)]
 async fn prose_and_mistakes_are_corrected_and_are_no_steps() {
-    let mut fixture = Fixture::new();
+    let mut fixture = Fixture::new().await;
     fixture
         .pursue(&[
             json!("say \"Let me think.\""),
@@ -65,7 +65,7 @@ async fn prose_and_mistakes_are_corrected_and_are_no_steps() {
 
 #[tokio::test(start_paused = true)]
 async fn a_model_that_writes_no_step_in_three_tries_fails_the_run() {
-    let mut fixture = Fixture::new();
+    let mut fixture = Fixture::new().await;
     fixture.pursue(&[json!("say \"I would rather chat.\"")]).await;
     let (text, done) = fixture.end().await;
     let problem = "the model wrote no valid step in 3 tries: there is no JSON object in the answer";
@@ -81,7 +81,7 @@ async fn a_model_that_writes_no_step_in_three_tries_fails_the_run() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_ends_at_its_last_step() {
-    let mut fixture = Fixture::with(|settings| settings.agent.max_steps = 3);
+    let mut fixture = Fixture::with(|settings| settings.agent.max_steps = 3).await;
     fixture.pursue(&[read()]).await;
     let (text, done) = fixture.end().await;
     assert_eq!(ended(&done), (RunEnd::MaxSteps, None));
@@ -102,7 +102,8 @@ async fn what_a_tool_refuses_is_told_and_the_agent_goes_on() {
     let mut fixture = Fixture::with(|settings| {
         settings.agent.allowed_roots =
             AllowedRoots::Only(["src", "README.md"].map(str::to_owned).to_vec());
-    });
+    })
+    .await;
     fs::create_dir(fixture.folders[0].path().join("src")).expect("folder");
     fs::write(fixture.folders[0].path().join("other.md"), "x").expect("file");
     let steps = [
@@ -127,12 +128,12 @@ async fn what_a_tool_refuses_is_told_and_the_agent_goes_on() {
 
 #[tokio::test(start_paused = true)]
 async fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
-    let mut fixture = Fixture::with(|settings| settings.agent.require_approval = true);
+    let mut fixture = Fixture::with(|settings| settings.agent.require_approval = true).await;
     let create = act(&json!({ "tool": "createFile", "path": "a", "content": "" }));
     fixture.pursue(&[read(), create, edit("# Stale\n"), finish("")]).await;
     let question = fixture.approval_request().await;
     fs::write(fixture.folders[0].path().join("README.md"), "# Newer\n").expect("file");
-    fixture.bridge.decide(&question.approval_id.to_string(), true).expect("pending");
+    fixture.bridge.decide(&question.approval_id.to_string(), true, false).await.expect("pending");
     let (text, done) = fixture.end().await;
     assert_eq!(ended(&done), (RunEnd::Done, None));
     assert!(text.contains("changed since it was read, read it again"), "{text}");
@@ -143,7 +144,7 @@ async fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
 #[cfg(unix)]
 #[tokio::test]
 async fn commands_run_if_they_are_allowed() {
-    let mut fixture = Fixture::with(|settings| settings.agent.allow_commands = true);
+    let mut fixture = Fixture::with(|settings| settings.agent.allow_commands = true).await;
     let command = json!({ "tool": "runCommand", "command": "echo from the command" });
     fixture.pursue(&[act(&command), finish("")]).await;
     let (text, done) = fixture.end().await;
@@ -154,7 +155,7 @@ async fn commands_run_if_they_are_allowed() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_changes_before_it_is_approved() {
-    let mut fixture = Fixture::with(|settings| settings.agent.require_approval = true);
+    let mut fixture = Fixture::with(|settings| settings.agent.require_approval = true).await;
     let create = act(&json!({ "tool": "createFile", "path": "new.md", "content": "new\n" }));
     let run = fixture.pursue(&[read(), edit("# Bye\n"), create, finish("ok")]).await;
 
@@ -162,11 +163,11 @@ async fn nothing_changes_before_it_is_approved() {
     assert_eq!((question.id, &*question.action, &*question.path), (run, "editFile", "README.md"));
     assert!(question.diff.as_ref().is_some_and(|diff| diff.contains("-# Hello\n+# Bye")));
     assert_eq!(fixture.text("README.md"), "# Hello\n");
-    let history = fixture.bridge.history(&fixture.id()).expect("history");
+    let history = fixture.history().await;
     assert_eq!(history.approvals, std::slice::from_ref(&question));
     let id = question.approval_id.to_string();
-    fixture.bridge.decide(&id, true).expect("pending");
-    let decided = fixture.bridge.decide(&id, false);
+    fixture.bridge.decide(&id, true, false).await.expect("pending");
+    let decided = fixture.bridge.decide(&id, false, false).await;
     assert_eq!(decided, Err(BridgeError::ApprovalNotFound(id)), "the first decision counts");
     let Event::ApprovalDecision(decision) = fixture.event().await else { panic!("a decision") };
     assert!(decision.approved && decision.approval_id == question.approval_id);
@@ -175,18 +176,18 @@ async fn nothing_changes_before_it_is_approved() {
     assert_eq!(fixture.text("README.md"), "# Bye\n");
     assert_eq!((&*question.action, &*question.path), ("createFile", "new.md"));
     assert_eq!(question.content_preview.as_deref(), Some("new\n"));
-    fixture.bridge.decide(&question.approval_id.to_string(), false).expect("pending");
+    fixture.bridge.decide(&question.approval_id.to_string(), false, false).await.expect("pending");
     let (text, done) = fixture.end().await;
     assert_eq!(ended(&done), (RunEnd::Done, None));
     assert!(text.contains("Failed: refused by the user"), "{text}");
     assert!(!fixture.exists("new.md"));
-    assert!(fixture.bridge.history(&fixture.id()).expect("history").approvals.is_empty());
+    assert!(fixture.history().await.approvals.is_empty());
     fixture.finish().await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn nobody_deciding_in_time_is_a_refusal() {
-    let mut fixture = Fixture::with(|settings| settings.agent.require_approval = true);
+    let mut fixture = Fixture::with(|settings| settings.agent.require_approval = true).await;
     let create = act(&json!({ "tool": "createFile", "path": "new.md", "content": "new\n" }));
     fixture.pursue(&[create, finish("ok")]).await;
     let question = fixture.approval_request().await;
@@ -204,7 +205,7 @@ async fn nobody_deciding_in_time_is_a_refusal() {
 #[tokio::test(start_paused = true)]
 async fn simulated_models_obey_plain_sentences_as_agents() {
     for model in ["simulated-standard", "simulated-quick", "gpt-5.2"] {
-        let mut fixture = Fixture::new();
+        let mut fixture = Fixture::new().await;
         let goal = "Use the readFiles tool with README.md. Say \"Now the page\", then use the \
              createFile tool with the arguments {\"path\":\"docs/new.md\",\"content\":\"new\\n\"}. \
              Finally say \"There is a page.\"";
@@ -235,7 +236,7 @@ async fn simulated_models_obey_plain_sentences_as_agents() {
 #[cfg(unix)]
 #[tokio::test]
 async fn rights_are_taken_away_from_an_agent_at_work() {
-    let mut fixture = Fixture::with(|settings| settings.agent.allow_commands = true);
+    let mut fixture = Fixture::with(|settings| settings.agent.allow_commands = true).await;
     let folder = fixture.folders[0].path().to_owned();
     let run = |command: &str| act(&json!({ "tool": "runCommand", "command": command }));
     let create = |path: &str| act(&json!({ "tool": "createFile", "path": path, "content": "x" }));
@@ -254,7 +255,7 @@ async fn rights_are_taken_away_from_an_agent_at_work() {
     fs::write(folder.join("go"), "").expect("file");
     let request = fixture.approval_request().await;
     assert_eq!((&*request.action, &*request.path), ("createFile", "docs/new.md"));
-    fixture.bridge.decide(&request.approval_id.to_string(), false).expect("it waits");
+    fixture.bridge.decide(&request.approval_id.to_string(), false, false).await.expect("it waits");
     assert_eq!(ended(&fixture.end().await.1), (RunEnd::Done, None));
     assert!(made("go") && !made("done") && !made("new.md") && !made("docs/new.md"));
     fixture.finish().await;

@@ -5,17 +5,17 @@ use super::*;
 const CANCELLED: (RunEnd, Option<&str>) = (RunEnd::Cancelled, Some("cancelled"));
 
 async fn cancel(fixture: &mut Fixture, run: MessageId) -> String {
-    fixture.bridge.cancel(&run.to_string()).expect("running");
+    fixture.bridge.cancel(&run.to_string()).await.expect("running");
     let (text, done) = fixture.end().await;
     assert_eq!((done.id, ended(&done)), (run, CANCELLED));
-    let again = fixture.bridge.cancel(&run.to_string());
+    let again = fixture.bridge.cancel(&run.to_string()).await;
     assert_eq!(again, Err(BridgeError::RunNotFound(run.to_string())));
     text
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_model_that_streams_is_cut_off() {
-    let mut fixture = Fixture::new();
+    let mut fixture = Fixture::new().await;
     let stream = "Stream 1000000 deltas with 10 ms between deltas after 0 ms.";
     let run = fixture.send(stream, None).await;
     fixture.told("<3:").await;
@@ -24,7 +24,7 @@ async fn a_model_that_streams_is_cut_off() {
     fixture.told("### Step 1/12").await;
     cancel(&mut fixture, run).await;
     // The text of a cancelled run stays in the history.
-    let history = fixture.bridge.history(&fixture.id()).expect("history");
+    let history = fixture.history().await;
     assert!(history.messages[1].text.contains("<3:"));
     assert_eq!(history.messages[1].reason, Some(RunEnd::Cancelled));
     fixture.finish().await;
@@ -32,15 +32,15 @@ async fn a_model_that_streams_is_cut_off() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pending_question_is_withdrawn() {
-    let mut fixture = Fixture::with(|settings| settings.agent.require_approval = true);
+    let mut fixture = Fixture::with(|settings| settings.agent.require_approval = true).await;
     let create = act(&json!({ "tool": "createFile", "path": "new.md", "content": "" }));
     let run = fixture.pursue(&[create, finish("")]).await;
     let question = fixture.approval_request().await;
-    fixture.bridge.cancel(&run.to_string()).expect("running");
+    fixture.bridge.cancel(&run.to_string()).await.expect("running");
     let Event::ApprovalDecision(decision) = fixture.event().await else { panic!("a decision") };
     assert_eq!(decision.outcome, wire::PermissionOutcome::Withdrawn);
     assert_eq!(ended(&fixture.end().await.1), CANCELLED);
-    assert!(fixture.bridge.decide(&question.approval_id.to_string(), true).is_err());
+    assert!(fixture.bridge.decide(&question.approval_id.to_string(), true, false).await.is_err());
     assert!(!fixture.exists("new.md"));
     fixture.finish().await;
 }
@@ -48,7 +48,7 @@ async fn a_pending_question_is_withdrawn() {
 #[cfg(unix)]
 #[tokio::test]
 async fn a_running_command_is_killed() {
-    let mut fixture = Fixture::with(|settings| settings.agent.allow_commands = true);
+    let mut fixture = Fixture::with(|settings| settings.agent.allow_commands = true).await;
     // A pipe that a reader can wait for: it ends when the last of the command's processes does.
     let pipe = fixture.folders[0].path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
@@ -76,7 +76,7 @@ async fn a_running_command_is_killed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_that_waits_for_its_turn_ends_at_once() {
-    let mut fixture = Fixture::new();
+    let mut fixture = Fixture::new().await;
     let first = fixture.send("wait 1 minute, then say one", None).await;
     let second = fixture.send("say two", None).await;
     let third = fixture.send("say three", None).await;
@@ -90,10 +90,10 @@ async fn a_run_that_waits_for_its_turn_ends_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn the_end_of_the_server_cancels_everything_and_is_told() {
-    let mut fixture = Fixture::new();
+    let mut fixture = Fixture::new().await;
     let runs =
         [fixture.send("wait 10 minutes", None).await, fixture.send("wait 20 minutes", None).await];
-    fixture.bridge.stop_all().await;
+    fixture.stop().await;
     for _ in runs {
         assert_eq!(ended(&fixture.end().await.1), CANCELLED);
     }
@@ -105,12 +105,12 @@ async fn the_end_of_the_server_cancels_everything_and_is_told() {
 
 #[tokio::test]
 async fn unknown_runs_and_questions_are_not_found() {
-    let fixture = Fixture::new();
+    let fixture = Fixture::new().await;
     for id in ["", "x", "message-00000000-0000-4000-8000-000000000000"] {
         let error = Err(BridgeError::RunNotFound(id.to_owned()));
-        assert_eq!(fixture.bridge.cancel(id), error);
+        assert_eq!(fixture.bridge.cancel(id).await, error);
         let error = Err(BridgeError::ApprovalNotFound(id.to_owned()));
-        assert_eq!(fixture.bridge.decide(id, true), error);
+        assert_eq!(fixture.bridge.decide(id, true, false).await, error);
     }
     fixture.finish().await;
 }

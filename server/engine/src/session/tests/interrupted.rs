@@ -155,6 +155,7 @@ async fn write_question(folders: &Folders, id: SessionId, question: PermissionId
         task: None,
         continued_from: None,
         replaced: 0,
+        project: None,
     });
     let facts = [
         r#"{"callback":"onUserPrompt","prompt":"create it"}"#.to_owned(),

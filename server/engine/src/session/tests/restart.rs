@@ -166,6 +166,7 @@ async fn a_turn_that_a_crash_cuts_off_is_closed_at_the_next_start() {
             task: None,
             continued_from: None,
             replaced: 0,
+            project: None,
         });
         log.push(&SessionResponse::UserPrompt { prompt: "say one".to_owned() });
         log.push(&SessionResponse::AgentStart { turn_id: "turn-1".to_owned() });
