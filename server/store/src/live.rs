@@ -65,7 +65,7 @@ pub use entry::{BlockRef, LiveEntry, Part};
 pub use follow::Follower;
 pub use log::{LiveLog, Note};
 pub use pace::{Pace, PaceSettings};
-pub use registry::{LiveRegistry, Loaded};
+pub use registry::LiveRegistry;
 
 /// Who reads: a token, or the one reader that needs none.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -10,7 +10,7 @@ use agents::{Found, PastConversation, SessionHandle};
 use serde::Deserialize;
 use store::fold::{SessionFold, SessionNote};
 use store::journal::Entity;
-use store::live::{LiveLog, Loaded};
+use store::live::LiveLog;
 use wire::bridge::ProjectMessageEnd;
 use wire::{
     EntityKind, MessageId, PermissionDecision, PermissionId, PermissionMode, PermissionOutcome,
@@ -142,7 +142,7 @@ impl SessionManager {
     pub async fn load_log(&self, id: SessionId) -> Option<Arc<LiveLog<SessionResponse>>> {
         // Not by whether this call loaded it: others may be loading it at the same time.
         let was_loaded = self.live().get(id).is_some();
-        let Loaded { log, .. } = self.live().load(id).await?;
+        let log = self.live().load(id).await?;
         if !was_loaded && !log.is_closed() {
             self.dormant.add(id);
         }

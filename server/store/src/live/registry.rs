@@ -27,14 +27,6 @@ pub struct LiveRegistry<Id, E: LiveEntry> {
     on_free: OnFree<Id>,
 }
 
-/// A log that was looked for and found.
-pub struct Loaded<E: LiveEntry> {
-    /// The log, whether or not it was in memory before.
-    pub log: Arc<LiveLog<E>>,
-    /// Whether it was read from the journal just now.
-    pub is_new: bool,
-}
-
 /// How much of an open block a crash may lose.
 const SAVE_EVERY: Duration = Duration::from_secs(1);
 
@@ -88,10 +80,10 @@ where
     /// on, or ended shortly before the server was started.
     ///
     /// Cancel safe.
-    pub async fn load(&self, id: Id) -> Option<Loaded<E>> {
+    pub async fn load(&self, id: Id) -> Option<Arc<LiveLog<E>>> {
         loop {
             if let Some(log) = self.get(id) {
-                return Some(Loaded { log, is_new: false });
+                return Some(log);
             }
             let freed = self.freed.load(Ordering::Relaxed);
             let kept = self.read(id).await?;
@@ -100,12 +92,10 @@ where
             let is_current = self.freed.load(Ordering::Relaxed) == freed;
             // Somebody else may have been quicker: an entity has one log.
             match logs.entry(id) {
-                Entry::Occupied(known) => {
-                    return Some(Loaded { log: known.get().clone(), is_new: false });
-                }
+                Entry::Occupied(known) => return Some(known.get().clone()),
                 Entry::Vacant(place) if is_current => {
                     let log = LiveLog::restore(self.shared.clone(), id.into(), kept);
-                    return Some(Loaded { log: place.insert(log).clone(), is_new: true });
+                    return Some(place.insert(log).clone());
                 }
                 Entry::Vacant(_) => {}
             }
@@ -144,7 +134,7 @@ where
 
     /// Something that can be read, or `None`.
     pub async fn source(&self, id: Id) -> Option<LiveSource> {
-        self.load(id).await.map(|loaded| loaded.log.source())
+        self.load(id).await.map(|log| log.source())
     }
 
     /// Refuses what would have to be kept while nothing can be.

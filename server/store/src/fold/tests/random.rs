@@ -61,7 +61,11 @@ fn in_session() -> impl Strategy<Value = Happening<SessionResponse, SessionNote>
         }),
         text().prop_map(|prompt| N(queued(&prompt))),
         text().prop_map(|prompt| {
-            N(SessionNote::QueuedFirst(QueuedPrompt { prompt, author: PromptAuthor::User }))
+            N(SessionNote::QueuedFirst(QueuedPrompt {
+                prompt,
+                author: PromptAuthor::User,
+                message: None,
+            }))
         }),
         Just(N(SessionNote::HandedOver)),
         text().prop_map(|title| N(SessionNote::Renamed { title })),

@@ -115,7 +115,7 @@ impl Kept {
     }
 
     async fn log(&self, id: SessionId) -> Log {
-        self.registry.load(id).await.expect("it is kept").log
+        self.registry.load(id).await.expect("it is kept")
     }
 
     /// Ends without saving anything more than what is due.

@@ -270,7 +270,7 @@ async fn an_open_log_is_freed_while_nobody_holds_or_reads_it_and_loaded_again() 
     assert_eq!(registry.len(), 0);
 
     let (first, second) = tokio::join!(registry.load(id), registry.load(id));
-    let (first, second) = (first.expect("kept").log, second.expect("kept").log);
+    let (first, second) = (first.expect("kept"), second.expect("kept"));
     assert!(Arc::ptr_eq(&first, &second), "an entity has one log");
     first.push(&prompt("b"));
     assert_eq!(read(&second, &token("t")).await, Some(vec![prompt("a"), prompt("b")]));
