@@ -176,7 +176,7 @@ async fn a_goal_is_pursued_by_calls_of_the_sessions_tools() {
         "### Step 1/3\n\nNow\n\n- **`createFile`** `a.txt`\n\n<end><createFile><ok: true>\
          ```\ncreated a.txt: 1 bytes\n```\n\n### Step 2/3\n\nDone.\n<end>"
     );
-    assert!(!harness.model.prompts.lock()[0].contains("before"), "a goal says everything");
+    assert!(!harness.model.prompts.lock()[0].contains("User: before"), "a goal says everything");
 }
 
 #[tokio::test]
