@@ -41,7 +41,6 @@ fn check(server: &Running, accepted: &Accepted) {
 }
 
 #[test]
-#[ignore = "the bridge stores its messages in files of its own, after it has accepted them"]
 fn no_message_that_was_accepted_is_lost_in_a_kill() {
     let (kills, mut random) = begin();
     let mut server = Program::new(&["--store", "sqlite", "--simulated-delta-ms", "1"]).start();

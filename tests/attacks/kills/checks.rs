@@ -143,7 +143,8 @@ fn check_session(path: &str, known: &KnownSession, events: &[Value], item: &Valu
             .filter(|event| event["requestId"] == **question)
             .map(|event| &event["decision"])
             .collect();
-        // A tool does not wait over a restart, so a refusal after it only withdraws the question.
+        // A tool does not wait over a restart, so a refusal after it only withdraws the question. One
+        // that came before the kill was not lost, or the second would not have been accepted.
         let is_withdrawn = *decision == "deny" && decisions == ["withdrawn"];
         assert!(is_withdrawn || decisions == [decision], "{decisions:?} {question} in {path}");
     }

@@ -144,7 +144,8 @@ pub(super) fn decide(
     let reply = try_post(port, &format!("{session}/permission/{question}"), decision)?;
     if reply == json!({}) {
         known.note(session, |session| {
-            session.answers.insert(question.to_owned(), decision.to_owned());
+            let before = session.answers.insert(question.to_owned(), decision.to_owned());
+            assert_eq!(before, None, "an answer to {question} was lost");
         });
     }
     Some(())
