@@ -38,6 +38,16 @@ pub(crate) enum Connection {
     NotFound,
 }
 
+/// What people are told of a lost connection.
+pub(crate) fn explain_loss(error: &ApiError) -> String {
+    match error {
+        ApiError::Unreachable => "Connection lost: the server has stopped, or can't be reached. \
+                                  This page goes on by itself when the server is back."
+            .to_owned(),
+        error => format!("Connection lost, trying again … {error}"),
+    }
+}
+
 /// A first call that is not answered by then has no history: what is followed is new, and counts as
 /// connected although nothing has happened in it yet.
 const QUIET: Duration = Duration::from_millis(250);

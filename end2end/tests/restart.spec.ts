@@ -32,7 +32,7 @@ test.describe("a server that comes back", () => {
     await session.ask("say one, wait 60 seconds");
     await expect(session.body(session.of("message"))).toHaveText("one");
     await portal.kill();
-    await expect(page.locator(".banner")).toContainText("Connection lost");
+    await expect(page.locator(".banner")).toContainText("the server has stopped");
     const answers: string[] = [];
     page.on("response", async (response) => {
       if (response.url().includes("/api/copilot/live/")) answers.push(await response.text());
@@ -55,7 +55,7 @@ test.describe("a server that comes back", () => {
     const approve = session.cards.locator(".permission-approve");
     await expect(approve).toBeVisible();
     await portal.kill();
-    await expect(page.locator(".banner")).toContainText("Connection lost");
+    await expect(page.locator(".banner")).toContainText("the server has stopped");
     await startAgain();
     await expect(page.locator(".banner")).toBeHidden({ timeout: 15_000 });
     await expect(session.container).toContainText("interrupted: the server stopped");

@@ -15,7 +15,7 @@ use crate::components::permission_card::{Answer, mark_title};
 use crate::components::session_responses::{Said, Stream};
 use crate::erase::Erase;
 use crate::load::{Load, Loader};
-use crate::poll::Connection;
+use crate::poll::{Connection, explain_loss};
 use crate::state::project::Project;
 use request::Request;
 
@@ -133,7 +133,7 @@ const EMPTY: &str = "Nothing here yet. Give the agent a goal, or ask the model."
 fn connection_text(connection: &Connection) -> Option<String> {
     match connection {
         Connection::Connecting | Connection::Live | Connection::Ended => None,
-        Connection::Lost(error) => Some(format!("Connection lost, trying again … {error}")),
+        Connection::Lost(error) => Some(explain_loss(&error)),
         Connection::NotFound => {
             Some("There is no such project, or it no longer exists.".to_owned())
         }

@@ -18,7 +18,7 @@ use crate::config;
 use crate::erase::Erase;
 use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
-use crate::poll::Connection;
+use crate::poll::{Connection, explain_loss};
 use crate::state::tracking::Tracking;
 use status_bar::StatusBar;
 use tabs::TaskTabs;
@@ -216,7 +216,7 @@ fn Notices(page: Page) -> impl IntoView {
         };
         match tracking.connection.get() {
             Connection::Lost(error) => {
-                let text = format!("Connection lost, trying again … {error}");
+                let text = explain_loss(&error);
                 Some(view! { <p class="banner">{text}</p> }.erase())
             }
             Connection::NotFound if tracking.job.with(|job| job.status.is_none()) => {

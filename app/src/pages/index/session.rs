@@ -23,7 +23,7 @@ use crate::components::permission_card::mark_title;
 use crate::components::resize_bar::{Axis, ResizeBar};
 use crate::components::session_responses::SessionResponses;
 use crate::erase::Erase;
-use crate::poll::Connection;
+use crate::poll::{Connection, explain_loss};
 use crate::state::feed::Feed;
 use continuation::Continue;
 use leaving::Left;
@@ -124,7 +124,7 @@ fn keep_in_address(id: SessionId, named: Option<TaskId>) -> impl Fn(TaskId) {
 fn ConnectionBanner(id: SessionId, feed: Feed) -> impl IntoView {
     let text = move || match feed.connection.get() {
         Connection::Connecting | Connection::Live => None,
-        Connection::Lost(error) => Some(format!("Connection lost, trying again … {error}")),
+        Connection::Lost(error) => Some(explain_loss(&error)),
         Connection::Ended => Some("This session has ended.".to_owned()),
         Connection::NotFound => {
             Some("There is no such session, or it no longer exists.".to_owned())
