@@ -130,12 +130,8 @@ impl Bridge {
         for project in self.inner.listed() {
             let chain = project.chain(self.inner.journal()).await?;
             let mut count = 0;
-            for session in chain.sessions.iter().rev() {
-                let Some(state) = self.inner.state(*session).await? else { continue };
-                count += state.messages;
-                if state.is_cleared {
-                    break;
-                }
+            for session in self.inner.since_clearing(&chain.sessions).await? {
+                count += self.inner.state(*session).await?.map_or(0, |state| state.messages);
             }
             let (id, name) = (project.id.clone(), project.name.clone());
             summaries.push(SessionSummary { id, name, created: chain.created, count });

@@ -155,13 +155,26 @@ impl Inner {
             .collect())
     }
 
+    /// The sessions of a chain from the one on in which it was last cleared.
+    pub(super) async fn since_clearing<'a>(
+        &self,
+        chain: &'a [SessionId],
+    ) -> Result<&'a [SessionId], StoreError> {
+        for (index, session) in chain.iter().enumerate().rev() {
+            if self.state(*session).await?.is_some_and(|state| state.is_cleared) {
+                return Ok(&chain[index..]);
+            }
+        }
+        Ok(chain)
+    }
+
     /// The history of a project, and the id of the last event in it.
     pub(super) async fn history(&self, project: &Project) -> Result<(History, String), StoreError> {
         let mut history = History::default();
         let chain = project.chain(self.journal()).await?.sessions;
         let everything = Place::default();
         let mut reading = Reading::new(&project.id, "");
-        for session in &chain {
+        for session in self.since_clearing(&chain).await? {
             reading = Reading::new(&project.id, &default_model(project));
             let mut take = |at, response: &SessionResponse| {
                 if let Some(event) = reading.take(at, response, &everything) {
