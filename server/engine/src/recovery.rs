@@ -1,14 +1,14 @@
 //! After a restart: ends what was running when the server stopped, in a way that every reader sees.
 //!
-//! A turn that was cut off is closed; its session stays open, and so do its questions. A task or job that was running has
-//! failed. All of this is stored before the server takes its first request.
+//! A turn that was cut off is closed; its session stays open, and so do its questions. A task or job
+//! that was running has failed. All of this is stored before the server takes its first request.
 
 mod session;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use store::fold::{Addition, Fold, JobFold, TaskFold, refold};
-use store::journal::{Entity, Journal, StoreError};
+use store::journal::{Entity, Journal, OpenEntities, StoreError};
 use store::live::LiveShared;
 use wire::{EntityKind, EntityState, JobResponse, SessionResponse, TaskResponse};
 
@@ -20,23 +20,32 @@ pub async fn recover(live: &LiveShared) -> Result<usize, StoreError> {
     let journal = &**live.journal();
     let mut count = 0;
     // From the inside out: once a reader sees that a job has ended, its tasks have ended too.
-    for (entity, record) in journal.open(EntityKind::Session).await? {
-        if matches!(record.state, EntityState::Running | EntityState::Waiting) {
-            count += usize::from(session::close_turn(live, entity, record.parent.is_some()).await?);
-        } else if record.parent.is_some() {
-            session::close(live, entity).await?;
+    let mut sessions = OpenEntities::new(journal, EntityKind::Session);
+    while let Some(page) = sessions.next().await? {
+        for (entity, record) in page {
+            let closes_session = record.parent.is_some();
+            if matches!(record.state, EntityState::Running | EntityState::Waiting) {
+                count += usize::from(session::close_turn(live, entity, closes_session).await?);
+            } else if closes_session {
+                session::close(live, entity).await?;
+            }
         }
     }
-    for (entity, _) in journal.open(EntityKind::Task).await? {
-        let facts =
-            [TaskResponse::Error { message: INTERRUPTED.to_owned() }, TaskResponse::TaskFailed];
-        end::<_, TaskFold>(live, entity, facts.into()).await?;
-        count += 1;
+    let mut tasks = OpenEntities::new(journal, EntityKind::Task);
+    while let Some(page) = tasks.next().await? {
+        for (entity, _) in page {
+            let failed = TaskResponse::Error { message: INTERRUPTED.to_owned() };
+            end::<_, TaskFold>(live, entity, vec![failed, TaskResponse::TaskFailed]).await?;
+            count += 1;
+        }
     }
-    for (entity, _) in journal.open(EntityKind::Job).await? {
-        let facts = end_of_job(journal, entity).await?;
-        end::<_, JobFold>(live, entity, facts).await?;
-        count += 1;
+    let mut jobs = OpenEntities::new(journal, EntityKind::Job);
+    while let Some(page) = jobs.next().await? {
+        for (entity, _) in page {
+            let facts = end_of_job(journal, entity).await?;
+            end::<_, JobFold>(live, entity, facts).await?;
+            count += 1;
+        }
     }
     Ok(count)
 }

@@ -129,6 +129,7 @@ pub(super) async fn history(
     let query = HistoryQuery {
         kind,
         state: wanted_state,
+        is_open: false,
         folder: given(query.folder),
         words: given(query.q),
         before: query.before,

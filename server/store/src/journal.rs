@@ -174,6 +174,8 @@ pub struct HistoryQuery {
     pub kind: Option<EntityKind>,
     /// Only entities in this state.
     pub state: Option<EntityState>,
+    /// Only entities that have not ended.
+    pub is_open: bool,
     /// Only entities with exactly this folder.
     pub folder: Option<String>,
     /// Only entities that have all of these words in one text.
@@ -189,7 +191,36 @@ impl HistoryQuery {
     fn takes(&self, entity: Entity, record: &Record) -> bool {
         entity.kind().is_some_and(|kind| self.kind.is_none_or(|wanted| wanted == kind))
             && self.state.is_none_or(|wanted| wanted == record.state)
+            && !(self.is_open && record.ended_at.is_some())
             && self.folder.as_ref().is_none_or(|wanted| *wanted == record.folder)
+    }
+}
+
+/// Goes through the entities of a kind that have not ended, newest first and page by page: there may
+/// be very many.
+pub struct OpenEntities<'a> {
+    journal: &'a dyn Journal,
+    query: Option<HistoryQuery>,
+}
+
+impl<'a> OpenEntities<'a> {
+    /// How many entities are in memory at a time.
+    const PAGE: usize = 500;
+
+    /// All open entities of a kind.
+    pub fn new(journal: &'a dyn Journal, kind: EntityKind) -> Self {
+        let kind = Some(kind);
+        let query =
+            HistoryQuery { kind, is_open: true, limit: Self::PAGE, ..HistoryQuery::default() };
+        Self { journal, query: Some(query) }
+    }
+
+    /// The next page; `None` after the last one.
+    pub async fn next(&mut self) -> Result<Option<Vec<(Entity, Record)>>, StoreError> {
+        let Some(query) = self.query.take() else { return Ok(None) };
+        let page = self.journal.history(query.clone()).await?;
+        self.query = page.next.map(|next| HistoryQuery { before: Some(next), ..query });
+        Ok(Some(page.items.into_iter().map(|found| (found.entity, found.record)).collect()))
     }
 }
 
@@ -306,9 +337,6 @@ pub trait Journal: Send + Sync + 'static {
 
     /// How far the readers of an entity have read.
     async fn cursors(&self, entity: Entity) -> Result<Vec<Cursor>, StoreError>;
-
-    /// Entities that have not ended, the oldest first.
-    async fn open(&self, kind: EntityKind) -> Result<Vec<(Entity, Record)>, StoreError>;
 
     /// Entities by age or by words, newest first.
     async fn history(&self, query: HistoryQuery) -> Result<HistoryPage, StoreError>;

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agents::permission::{Asker, Owner, PendingQuestion};
 use store::fold::{OpenQuestion, PromptAuthor, SessionFold};
-use store::journal::Entity;
+use store::journal::{Entity, OpenEntities};
 use store::live::LiveLog;
 use tokio::time::sleep;
 use wire::{
@@ -19,7 +19,17 @@ use wire::{
 };
 
 use super::handle::Session;
+use super::revival::Detail;
 use super::{SessionError, SessionManager};
+
+/// Open sessions in which something waits.
+#[derive(Default)]
+struct LeftWaiting {
+    /// Those with permission requests.
+    asking: Vec<SessionId>,
+    /// The others, if they have queued prompts.
+    queued: Vec<SessionId>,
+}
 
 impl Session {
     /// Answers a permission request of a turn that was cut off.
@@ -112,7 +122,7 @@ impl SessionManager {
     /// The pending permission requests of all sessions, including those without a running agent.
     pub async fn all_questions(&self) -> Result<Vec<PendingQuestion>, SessionError> {
         let mut questions = self.questions();
-        for id in self.waiting().await? {
+        for id in self.left_waiting().await?.asking {
             if self.get(id).is_err()
                 && let Some(log) = self.load_log(id).await
             {
@@ -125,30 +135,37 @@ impl SessionManager {
     /// Takes up what waited when the server stopped: lets permission requests expire, and resumes
     /// the sessions with queued prompts, so that those get their turns without a client.
     pub async fn take_up_waiting(self: &Arc<Self>) {
-        let waiting = self.waiting().await.unwrap_or_default();
-        for id in &waiting {
-            if let Some(log) = self.load_log(*id).await {
+        let waiting = self.left_waiting().await.unwrap_or_default();
+        for id in waiting.asking {
+            if let Some(log) = self.load_log(id).await {
                 for (question, open) in open_questions(&log) {
-                    self.expire_later(*id, question, open.asked_at);
+                    self.expire_later(id, question, open.asked_at);
                 }
             }
         }
-        for summary in self.list_all().await.unwrap_or_default() {
-            if summary.queued > 0 && !summary.busy && !waiting.contains(&summary.id) {
-                // If this fails, whoever acts on the session next gets the error.
-                let _ = self.find(summary.id).await;
-            }
+        for id in waiting.queued {
+            // If this fails, whoever acts on the session next gets the error.
+            let _ = self.find(id).await;
         }
     }
 
-    /// The open sessions with permission requests.
-    async fn waiting(&self) -> Result<Vec<SessionId>, SessionError> {
-        let open = self.live().shared().journal().open(EntityKind::Session).await?;
-        let waiting = open.into_iter().filter_map(|(entity, record)| match entity {
-            Entity::Session(id) if record.state == EntityState::Waiting => Some(id),
-            _ => None,
-        });
-        Ok(waiting.collect())
+    /// The open sessions in which something waits.
+    async fn left_waiting(&self) -> Result<LeftWaiting, SessionError> {
+        let mut waiting = LeftWaiting::default();
+        let mut open = OpenEntities::new(&**self.live().shared().journal(), EntityKind::Session);
+        while let Some(page) = open.next().await? {
+            for (entity, record) in page {
+                let Entity::Session(id) = entity else { continue };
+                if record.state == EntityState::Waiting {
+                    waiting.asking.push(id);
+                } else if record.parent.is_none()
+                    && Detail::read(&record).is_some_and(|detail| detail.queued > 0)
+                {
+                    waiting.queued.push(id);
+                }
+            }
+        }
+        Ok(waiting)
     }
 
     fn expire_later(self: &Arc<Self>, id: SessionId, question: PermissionId, asked_at: u64) {

@@ -1,6 +1,6 @@
 //! Open sessions that nobody has used for very long.
 
-use store::journal::{Entity, StoreError};
+use store::journal::{Entity, OpenEntities, StoreError};
 use wire::{EntityKind, SessionId};
 
 use super::SessionManager;
@@ -10,14 +10,17 @@ impl SessionManager {
     /// since the Unix epoch. Returns how many.
     pub async fn close_unused(&self, since: u64) -> Result<usize, StoreError> {
         let mut closed = 0;
-        for (entity, record) in self.live().shared().journal().open(EntityKind::Session).await? {
-            let Entity::Session(id) = entity else { continue };
-            if record.parent.is_some() || record.started_at >= since || self.is_busy(id) {
-                continue;
+        let mut open = OpenEntities::new(&**self.live().shared().journal(), EntityKind::Session);
+        while let Some(page) = open.next().await? {
+            for (entity, record) in page {
+                let Entity::Session(id) = entity else { continue };
+                if record.parent.is_some() || record.started_at >= since || self.is_busy(id) {
+                    continue;
+                }
+                let is_unused = self.last_fact_at(id).await?.is_none_or(|at| at < since);
+                // It may have been closed since.
+                closed += usize::from(is_unused && self.stop(id).await.is_ok());
             }
-            let is_unused = self.last_fact_at(id).await?.is_none_or(|at| at < since);
-            // It may have been closed since.
-            closed += usize::from(is_unused && self.stop(id).await.is_ok());
         }
         Ok(closed)
     }

@@ -9,7 +9,7 @@ use agents::permission::SessionPermissions;
 use agents::{Found, PastConversation, SessionHandle};
 use serde::Deserialize;
 use store::fold::{SessionFold, SessionNote};
-use store::journal::Entity;
+use store::journal::{Entity, OpenEntities, Record};
 use store::live::LiveLog;
 use wire::bridge::ProjectMessageEnd;
 use wire::{
@@ -26,9 +26,16 @@ use super::{SessionError, SessionManager, SessionSummary, StartError, StartOptio
 
 /// The fields of a session's record that are not columns.
 #[derive(Deserialize)]
-struct Detail {
+pub(super) struct Detail {
     permissions: PermissionMode,
-    queued: usize,
+    /// How many prompts wait.
+    pub(super) queued: usize,
+}
+
+impl Detail {
+    pub(super) fn read(record: &Record) -> Option<Self> {
+        serde_json::from_str(&record.detail).ok()
+    }
 }
 
 impl SessionManager {
@@ -174,23 +181,29 @@ impl SessionManager {
     /// All open sessions, including those without a running agent, ordered by id.
     pub async fn list_all(&self) -> Result<Vec<SessionSummary>, SessionError> {
         let mut all = self.list();
-        for (entity, record) in self.live().shared().journal().open(EntityKind::Session).await? {
-            let Entity::Session(id) = entity else { continue };
-            if record.parent.is_none()
-                && let Err(place) = all.binary_search_by_key(&id, |summary| summary.id)
-                && let Ok(detail) = serde_json::from_str::<Detail>(&record.detail)
-            {
-                let summary = SessionSummary {
-                    id,
-                    model: record.model.unwrap_or_default(),
-                    working_directory: record.folder.into(),
-                    permissions: detail.permissions,
-                    busy: false,
-                    queued: detail.queued,
-                };
-                all.insert(place, summary);
+        let running = all.len();
+        let mut open = OpenEntities::new(&**self.live().shared().journal(), EntityKind::Session);
+        while let Some(page) = open.next().await? {
+            for (entity, record) in page {
+                let Entity::Session(id) = entity else { continue };
+                let is_running =
+                    all[..running].binary_search_by_key(&id, |summary| summary.id).is_ok();
+                if record.parent.is_none()
+                    && !is_running
+                    && let Some(detail) = Detail::read(&record)
+                {
+                    all.push(SessionSummary {
+                        id,
+                        model: record.model.unwrap_or_default(),
+                        working_directory: record.folder.into(),
+                        permissions: detail.permissions,
+                        busy: false,
+                        queued: detail.queued,
+                    });
+                }
             }
         }
+        all.sort_by_key(|summary| summary.id);
         Ok(all)
     }
 }

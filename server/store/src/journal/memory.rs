@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use wire::EntityKind;
 
 use super::search::{Words, text_of};
 use super::{
@@ -265,16 +264,6 @@ impl Journal for MemoryJournal {
     async fn cursors(&self, entity: Entity) -> Result<Vec<Cursor>, StoreError> {
         let state = self.state.lock();
         Ok(state.streams.get(&entity).map(|stream| stream.cursors.clone()).unwrap_or_default())
-    }
-
-    async fn open(&self, kind: EntityKind) -> Result<Vec<(Entity, Record)>, StoreError> {
-        let state = self.state.lock();
-        let open = state.by_number.values().filter(|entity| entity.kind() == Some(kind));
-        let records = open.filter_map(|entity| Some((*entity, &state.streams.get(entity)?.record)));
-        Ok(records
-            .filter(|(_, record)| record.ended_at.is_none())
-            .map(|(entity, record)| (entity, record.clone()))
-            .collect())
     }
 
     async fn history(&self, query: HistoryQuery) -> Result<HistoryPage, StoreError> {

@@ -28,7 +28,6 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::{Connection, OptionalExtension};
 use tokio::sync::oneshot;
-use wire::EntityKind;
 
 pub use folder::FILE_NAME;
 use folder::FolderLock;
@@ -209,10 +208,6 @@ impl Journal for SqliteJournal {
         let read =
             move |database: &Connection, number: i64| list::cursors(database, entity, number);
         self.find(entity, read).await.map(Option::unwrap_or_default)
-    }
-
-    async fn open(&self, kind: EntityKind) -> Result<Vec<(Entity, Record)>, StoreError> {
-        self.readers.read(move |database| list::open(database, kind)).await
     }
 
     async fn history(&self, query: HistoryQuery) -> Result<HistoryPage, StoreError> {

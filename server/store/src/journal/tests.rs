@@ -8,8 +8,8 @@ use std::time::Duration;
 use wire::{EntityKind, EntityState, JobId, SessionId, TaskId, Usage};
 
 use super::{
-    Append, Batch, Chunk, Cursor, Entity, Fact, HistoryQuery, Journal, MemoryJournal, Position,
-    Record, SqliteJournal, StoreError,
+    Append, Batch, Chunk, Cursor, Entity, Fact, HistoryQuery, Journal, MemoryJournal, OpenEntities,
+    Position, Record, SqliteJournal, StoreError,
 };
 
 /// A journal, and the folder it is in.
@@ -55,7 +55,7 @@ conformance! {
     of_appenders_that_race_one_wins,
     readers_follow_while_others_append,
     notes_and_records_stand_beside_the_facts,
-    what_is_open_is_listed_the_oldest_first,
+    what_is_open_is_gone_through_page_by_page,
     history_is_listed_newest_first_page_by_page,
     history_is_filtered,
     texts_and_titles_are_searched,
@@ -279,18 +279,26 @@ async fn notes_and_records_stand_beside_the_facts(journal: Kept) {
     assert_eq!(journal.notes(session()).await, Ok(Vec::new()));
 }
 
-async fn what_is_open_is_listed_the_oldest_first(journal: Kept) {
-    let entities: Vec<_> = (0..3).map(|_| session()).collect();
+async fn what_is_open_is_gone_through_page_by_page(journal: Kept) {
+    let entities: Vec<_> = (0..502).map(|_| session()).collect();
     for (index, entity) in entities.iter().enumerate() {
         keep(&*journal, begin(*entity, &index.to_string(), Vec::new())).await;
     }
     keep(&*journal, begin(JobId::generate().into(), "job", Vec::new())).await;
     let ended = Record { ended_at: Some(5), ..record("1") };
     keep(&*journal, Append { record: Some(ended), ..Append::new(entities[1], 0, 0) }).await;
-    let open = journal.open(EntityKind::Session).await.expect("a list");
-    let open: Vec<_> = open.into_iter().map(|(entity, _)| entity).collect();
-    assert_eq!(open, [entities[0], entities[2]]);
-    assert_eq!(journal.open(EntityKind::Job).await.expect("a list").len(), 1);
+    let mut pages = OpenEntities::new(&*journal, EntityKind::Session);
+    let (mut open, mut sizes) = (Vec::new(), Vec::new());
+    while let Some(page) = pages.next().await.expect("a page") {
+        sizes.push(page.len());
+        open.extend(page.into_iter().map(|(entity, _)| entity));
+    }
+    open.reverse();
+    assert_eq!(open, [&entities[..1], &entities[2..]].concat());
+    assert_eq!(sizes, [500, 1]);
+    let mut pages = OpenEntities::new(&*journal, EntityKind::Task);
+    assert_eq!(pages.next().await, Ok(Some(Vec::new())));
+    assert_eq!(pages.next().await, Ok(None));
 }
 
 async fn history_is_listed_newest_first_page_by_page(journal: Kept) {

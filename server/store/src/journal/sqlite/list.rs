@@ -2,11 +2,10 @@
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
-use wire::EntityKind;
 
 use super::rows::{self, COLUMNS, EntityRow, FROM, key, split_key};
 use crate::journal::search::{Words, text_of};
-use crate::journal::{Cursor, Entity, Found, HistoryPage, HistoryQuery, Position, Record};
+use crate::journal::{Cursor, Entity, Found, HistoryPage, HistoryQuery, Position};
 
 /// How many entities with hits are examined for one page. If a filter rejects most of them, a page
 /// can be short or empty and still have a next one.
@@ -19,19 +18,6 @@ pub(super) fn find(database: &Connection, number: i64) -> Result<EntityRow, rusq
     database
         .prepare_cached(&format!("SELECT {COLUMNS} FROM {FROM} WHERE e.number = ?1"))?
         .query_row([number], rows::read)
-}
-
-/// Entities that have not ended, the oldest first.
-pub(super) fn open(
-    database: &Connection,
-    kind: EntityKind,
-) -> Result<Vec<(Entity, Record)>, rusqlite::Error> {
-    let query = format!(
-        "SELECT {COLUMNS} FROM {FROM} WHERE e.ended_at IS NULL AND e.kind = ?1 ORDER BY e.number"
-    );
-    let mut statement = database.prepare_cached(&query)?;
-    let rows = statement.query_map([kind.as_str()], rows::read)?;
-    rows.map(|row| row.map(|row| (row.entity, row.record))).collect()
 }
 
 /// How far the readers of an entity have read.
@@ -76,6 +62,9 @@ fn by_age(
     before: Option<i64>,
 ) -> Result<HistoryPage, rusqlite::Error> {
     let mut conditions = vec!["e.kind IS NOT NULL"];
+    if query.is_open {
+        conditions.push("e.ended_at IS NULL");
+    }
     let mut values: Vec<Value> = Vec::new();
     for (condition, value) in [
         ("e.kind = ?", query.kind.map(|kind| kind.as_str().to_owned().into())),

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use wire::{EntityKind, EntityState, ToolResult};
+use wire::{EntityState, ToolResult};
 
 use super::*;
 use crate::fold::{SessionFold, refold};
@@ -62,10 +62,6 @@ impl Journal for SlowJournal {
 
     async fn cursors(&self, entity: Entity) -> Result<Vec<Cursor>, StoreError> {
         self.kept.cursors(entity).await
-    }
-
-    async fn open(&self, kind: EntityKind) -> Result<Vec<(Entity, Record)>, StoreError> {
-        self.kept.open(kind).await
     }
 
     async fn history(&self, query: HistoryQuery) -> Result<HistoryPage, StoreError> {
