@@ -133,7 +133,7 @@ const EMPTY: &str = "Nothing here yet. Give the agent a goal, or ask the model."
 fn connection_text(connection: &Connection) -> Option<String> {
     match connection {
         Connection::Connecting | Connection::Live | Connection::Ended => None,
-        Connection::Lost(error) => Some(explain_loss(&error)),
+        Connection::Lost(error) => Some(explain_loss(error)),
         Connection::NotFound => {
             Some("There is no such project, or it no longer exists.".to_owned())
         }

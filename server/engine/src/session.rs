@@ -40,6 +40,7 @@ mod outlet;
 mod parking;
 mod project;
 mod queue;
+mod record;
 mod retention;
 mod revival;
 mod rights;

@@ -19,7 +19,7 @@ use wire::{
 };
 
 use super::handle::Session;
-use super::revival::Detail;
+use super::record::Detail;
 use super::{SessionError, SessionManager};
 
 /// Open sessions in which something waits.

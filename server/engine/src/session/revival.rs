@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use agents::permission::SessionPermissions;
 use agents::{Found, PastConversation, SessionHandle};
-use serde::Deserialize;
 use store::fold::{SessionFold, SessionNote};
-use store::journal::{Entity, OpenEntities, Record};
+use store::journal::{Entity, OpenEntities};
 use store::live::LiveLog;
 use wire::bridge::ProjectMessageEnd;
 use wire::{
@@ -22,21 +21,8 @@ use super::handle::Session;
 use super::interrupted::{open_questions, withdraw};
 use super::opening::{Beginning, Opening, Origin};
 use super::queue::run_end;
+use super::record::Detail;
 use super::{SessionError, SessionManager, SessionSummary, StartError, StartOptions, TurnEnd};
-
-/// The fields of a session's record that are not columns.
-#[derive(Deserialize)]
-pub(super) struct Detail {
-    permissions: PermissionMode,
-    /// How many prompts wait.
-    pub(super) queued: usize,
-}
-
-impl Detail {
-    pub(super) fn read(record: &Record) -> Option<Self> {
-        serde_json::from_str(&record.detail).ok()
-    }
-}
 
 impl SessionManager {
     /// An open session. Resumes its agent if that is not running.
