@@ -2,8 +2,10 @@
 
 use agents::openai::{OpenAi, ProviderLimits, ProviderSettings};
 use agents::provider::{BaseUrl, ProviderModel};
-use serde_json::json;
+use engine::bridge::{Bridge, BridgeSettings, Start, WorkspaceFolder};
+use serde_json::{Value, json};
 use stub_provider::{Answer, Frames, StubProvider};
+use wire::bridge::MessageRequest;
 
 use super::*;
 
@@ -20,6 +22,36 @@ async fn prompts_are_changed_and_added_to() {
     assert_eq!(said(&seen), ["hello @add", "a secret"]);
     assert_eq!(seen[0], SessionResponse::UserPrompt { prompt: prompt.to_owned() }, "as typed");
     assert!(project.list(id).await.extensions[0].hooks);
+    project.end().await;
+}
+
+#[tokio::test]
+async fn messages_to_the_bridge_are_changed_as_well() {
+    let project = Project::with(&["hooks"]);
+    let settings = BridgeSettings::new([WorkspaceFolder::new(project.folder.path())]);
+    let bridge = Bridge::new(settings, project.sessions.clone(), project.lifecycle.clone());
+    let mut events = bridge.subscribe(None, Start::Now).await.expect("a place");
+    let request = MessageRequest {
+        text: Some("say hello @change".to_owned()),
+        model: Some(MODEL.to_owned()),
+        ..MessageRequest::default()
+    };
+    bridge.send(request).await.expect("accepted");
+    let mut said = String::new();
+    let reading = async {
+        while let Some(batch) = events.next().await {
+            for event in batch.events {
+                let data: Value = serde_json::from_str(&event.data).expect("JSON");
+                said.push_str(data["fragment"].as_str().unwrap_or_default());
+                if event.name == "done" {
+                    return;
+                }
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, reading).await.expect("an answer");
+    assert_eq!(said, "something else");
+    bridge.end();
     project.end().await;
 }
 
