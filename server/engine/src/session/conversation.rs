@@ -58,9 +58,44 @@ pub(super) struct EndOfSession {
     pub(super) _place: Place,
 }
 
+/// Ends a session with the server.
+pub(super) struct Shutdown {
+    /// Cancelled when the server begins to shut down.
+    pub(super) begins: CancellationToken,
+    /// To be cancelled if the session continues after the restart.
+    pub(super) suspend: Option<CancellationToken>,
+    pub(super) desk: PermissionDesk,
+    pub(super) stop: CancellationToken,
+}
+
+impl Shutdown {
+    /// Stops the session when the server shuts down. Before that it must be known whether it
+    /// continues: else it would be closed, and its questions withdrawn.
+    async fn watch(self) {
+        self.begins.cancelled().await;
+        if let Some(suspend) = &self.suspend {
+            suspend.cancel();
+            self.desk.suspend();
+        }
+        self.stop.cancel();
+    }
+}
+
 impl Conversation {
     /// Runs until the session is stopped or parked, or crashes.
-    pub(super) async fn run(mut self) {
+    pub(super) async fn run(self, shutdown: Shutdown) {
+        let stopping = async {
+            shutdown.watch().await;
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            biased;
+            () = stopping => {}
+            () = self.converse() => {}
+        }
+    }
+
+    async fn converse(mut self) {
         // The first prompt waits for the tools that extensions add.
         let stop = self.end.stop.clone();
         stop.run_until_cancelled(self.extensions.start()).await;

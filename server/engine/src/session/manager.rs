@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use wire::{PermissionMode, SessionId, SessionResponse};
 
 use super::agent;
-use super::conversation::EndOfSession;
+use super::conversation::{EndOfSession, Shutdown};
 use super::folder::check_folder;
 use super::handle::{OpenSessions, Place, Session};
 use super::host::ProjectHost;
@@ -245,7 +245,14 @@ impl SessionManager {
 
         // No await from here on, so that a cancelled call starts a session completely or not at
         // all.
-        let stop = self.lifecycle.token();
+        let stop = CancellationToken::new();
+        let is_lasting = self.live.shared().journal().is_lasting();
+        let shutdown = Shutdown {
+            begins: self.lifecycle.token(),
+            suspend: is_lasting.then(|| self.suspend.clone()),
+            desk: desk.clone(),
+            stop: stop.clone(),
+        };
         let queue = Queue::new(log.clone(), self.settings.max_queries, stop.clone());
         let queue = Arc::new(queue);
         // Known before it is in any list, or a reader could load it a second time.
@@ -300,7 +307,7 @@ impl SessionManager {
         };
         let end = session.handle.ending(end);
         self.open.add(session.clone());
-        self.lifecycle.spawn(agent.converse(extensions, end).run());
+        self.lifecycle.spawn(agent.converse(extensions, end).run(shutdown));
         tracing::info!(session = %id, model = session.model, "session started");
         Ok(session)
     }
@@ -455,13 +462,14 @@ impl SessionManager {
     /// Ends all sessions, then the providers' clients. If the store outlives the process, sessions
     /// are only suspended: they are open again after a restart.
     pub async fn stop_all(&self) {
+        let is_lasting = self.live.shared().journal().is_lasting();
+        if is_lasting {
+            self.suspend.cancel();
+        }
         let sessions = self.open.take_all();
         for session in &sessions {
             session.queue.close();
-        }
-        if self.live.shared().journal().is_lasting() {
-            self.suspend.cancel();
-            for session in &sessions {
+            if is_lasting {
                 session.desk.suspend();
             }
         }

@@ -122,6 +122,24 @@ async fn an_open_session_is_listed_readable_and_goes_on_after_a_restart() {
 }
 
 #[tokio::test]
+async fn a_session_goes_on_although_the_shutdown_begins_before_it_is_stopped() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = Server::start(folder.path()).await;
+    let id = server.start_with(&["say one"]).await;
+    server.read_until_idle(id, 1).await;
+    server.lifecycle.begin_shutdown();
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    let late = server.sessions.start(MODEL, "").await.expect("a session");
+    server.end().await;
+    let server = Server::start(folder.path()).await;
+    assert_eq!(server.record(id).await.state, EntityState::Idle);
+    assert_eq!(server.record(late).await.state, EntityState::Idle);
+    server.end().await;
+}
+
+#[tokio::test]
 async fn a_turn_that_an_orderly_stop_ends_says_so_and_prompts_wait_on() {
     let folder = tempfile::tempdir().expect("a folder");
     let server = Server::start(folder.path()).await;
