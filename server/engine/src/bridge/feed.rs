@@ -192,9 +192,12 @@ impl Followed {
         }
     }
 
-    /// The place of the reader in this project, as part of an id.
+    /// The place of the reader in this project, as part of an id: where it began, until it has read
+    /// up to there.
     fn place(&self) -> String {
-        event_id(&self.project.id, self.session, &self.reading.place())
+        let read = self.reading.place();
+        let place = if read.is_before(&self.since) { &self.since } else { &read };
+        event_id(&self.project.id, self.session, place)
     }
 }
 

@@ -14,6 +14,13 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// Whether it is an earlier place in the same session.
+    pub(super) fn is_before(&self, other: &Self) -> bool {
+        let has_less = |(start, bytes): &(u64, usize)| self.read_of(*start) < *bytes;
+        self.responses < other.responses
+            || self.responses == other.responses && other.inside.iter().any(has_less)
+    }
+
     /// How many bytes of a message it has, by the number of the response that opened that.
     pub(super) fn read_of(&self, start: u64) -> usize {
         let inside = self.inside.iter().find(|(block, _)| *block == start);

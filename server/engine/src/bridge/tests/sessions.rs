@@ -109,6 +109,21 @@ async fn a_history_and_the_events_after_it_have_everything_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_comes_back_is_where_it_was_before_it_reads_anything() {
+    let mut fixture = Fixture::new().await;
+    fixture.send("Stream 3 deltas with 100 ms between deltas after 100 ms.", None).await;
+    while !matches!(fixture.event().await, Event::Fragment(_)) {}
+    let inside = fixture.events.read_up_to();
+    assert!(inside.contains('-'), "in the middle of a message: {inside}");
+    fixture.end().await;
+    for place in [inside, fixture.events.read_up_to()] {
+        let back = fixture.bridge.subscribe(None, Start::After(&place)).await.expect("a place");
+        assert_eq!(back.read_up_to(), place);
+    }
+    fixture.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn settings_change_while_everything_goes_on() {
     let mut fixture = Fixture::with_folders(2, |_| {}).await;
     let run = fixture.send("wait 1 minute, then say still here", None).await;
