@@ -246,13 +246,7 @@ impl SessionManager {
         // No await from here on, so that a cancelled call starts a session completely or not at
         // all.
         let stop = CancellationToken::new();
-        let is_lasting = self.live.shared().journal().is_lasting();
-        let shutdown = Shutdown {
-            begins: self.lifecycle.token(),
-            suspend: is_lasting.then(|| self.suspend.clone()),
-            desk: desk.clone(),
-            stop: stop.clone(),
-        };
+        let shutdown = self.shutdown(&desk, &stop);
         let queue = Queue::new(log.clone(), self.settings.max_queries, stop.clone());
         let queue = Arc::new(queue);
         // Known before it is in any list, or a reader could load it a second time.
@@ -294,12 +288,7 @@ impl SessionManager {
             stop,
             suspend: self.suspend.clone(),
             // Sessions of tasks end with their tasks.
-            parking: (capabilities.resume && task.is_none()).then(|| Parking {
-                id,
-                after: self.settings.park_after,
-                open: Arc::downgrade(&self.open),
-                dormant: self.dormant.clone(),
-            }),
+            parking: (capabilities.resume && task.is_none()).then(|| self.parking(id)),
             is_parked: false,
             crash: None,
             remove: Some(Box::new(move || remove(&open, id))),
@@ -310,6 +299,27 @@ impl SessionManager {
         self.lifecycle.spawn(agent.converse(extensions, end).run(shutdown));
         tracing::info!(session = %id, model = session.model, "session started");
         Ok(session)
+    }
+
+    /// What ends a session with the server.
+    fn shutdown(&self, desk: &PermissionDesk, stop: &CancellationToken) -> Shutdown {
+        let is_lasting = self.live.shared().journal().is_lasting();
+        Shutdown {
+            begins: self.lifecycle.token(),
+            suspend: is_lasting.then(|| self.suspend.clone()),
+            desk: desk.clone(),
+            stop: stop.clone(),
+        }
+    }
+
+    /// What parks a session.
+    fn parking(&self, id: SessionId) -> Parking {
+        Parking {
+            id,
+            after: self.settings.park_after,
+            open: Arc::downgrade(&self.open),
+            dormant: self.dormant.clone(),
+        }
     }
 
     /// Waits until a new session is durable. If it can't be stored it is ended, since its id is
