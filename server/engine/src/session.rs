@@ -40,7 +40,6 @@ mod outlet;
 mod parking;
 mod project;
 mod queue;
-mod record;
 mod retention;
 mod revival;
 mod rights;

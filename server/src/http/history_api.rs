@@ -9,6 +9,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use platform::clock::iso_8601_of_micros;
 use serde::Deserialize;
+use store::fold::SessionDetail;
 use store::journal::{Entity, Fact, Found, HistoryQuery, Page, Record};
 use wire::{
     EntityKind, EntityState, ErrorName, History, HistoryItem, JobId, LiveEntity, LiveId, SessionId,
@@ -161,6 +162,7 @@ fn word<T: Copy>(
 
 fn item(found: Found) -> Option<HistoryItem> {
     let Found { entity, record, snippet } = found;
+    let continued_from = SessionDetail::read(&record).and_then(|detail| detail.continued_from);
     Some(HistoryItem {
         id: live_id(entity)?,
         kind: entity.kind()?,
@@ -172,19 +174,9 @@ fn item(found: Found) -> Option<HistoryItem> {
         ended_at: record.ended_at.map(iso_8601_of_micros),
         usage: Some(record.usage).filter(|usage| !usage.is_empty()),
         parent: record.parent.and_then(live_id),
-        continued_from: continued_from(&record.detail),
+        continued_from,
         snippet,
     })
-}
-
-/// The session that a session continues, from the rest of its record.
-fn continued_from(detail: &str) -> Option<SessionId> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Detail {
-        continued_from: Option<SessionId>,
-    }
-    serde_json::from_str::<Detail>(detail).ok()?.continued_from
 }
 
 fn live_id(entity: Entity) -> Option<LiveId> {

@@ -17,7 +17,8 @@ use serde::de::DeserializeOwned;
 pub use job::{JobFold, JobNote};
 pub use portal::{FolderTrust, InstalledEntry, Installer, LoginFacts, PortalFold, PortalNote};
 pub use session::{
-    OpenQuestion, ProjectLink, ProjectState, PromptAuthor, QueuedPrompt, SessionFold, SessionNote,
+    OpenQuestion, ProjectLink, ProjectState, PromptAuthor, QueuedPrompt, SessionDetail,
+    SessionFold, SessionNote,
 };
 pub use task::{TaskFold, TaskNote};
 

@@ -8,8 +8,7 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use platform::clock::iso_8601;
-use serde::Deserialize;
-use store::fold::ProjectState;
+use store::fold::{ProjectState, SessionDetail};
 use store::journal::{Entity, HistoryQuery, Journal, Record, StoreError};
 use wire::{EntityKind, SessionId};
 
@@ -49,12 +48,6 @@ pub(super) struct Chain {
     pub(super) sessions: Vec<SessionId>,
     /// When the project was first known, in ISO 8601.
     pub(super) created: String,
-}
-
-/// The part of a session's record that names its project.
-#[derive(Deserialize)]
-struct Detail {
-    project: Option<ProjectState>,
 }
 
 impl Project {
@@ -169,5 +162,5 @@ pub(super) async fn state_of(
 }
 
 fn read_state(record: &Record) -> Option<ProjectState> {
-    serde_json::from_str::<Detail>(&record.detail).ok()?.project
+    SessionDetail::read(record)?.project
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agents::permission::{Asker, Owner, PendingQuestion};
-use store::fold::{OpenQuestion, PromptAuthor, SessionFold};
+use store::fold::{OpenQuestion, PromptAuthor, SessionDetail, SessionFold};
 use store::journal::{Entity, OpenEntities};
 use store::live::LiveLog;
 use tokio::time::sleep;
@@ -19,7 +19,6 @@ use wire::{
 };
 
 use super::handle::Session;
-use super::record::Detail;
 use super::{SessionError, SessionManager};
 
 /// Open sessions in which something waits.
@@ -159,7 +158,7 @@ impl SessionManager {
                 if record.state == EntityState::Waiting {
                     waiting.asking.push(id);
                 } else if record.parent.is_none()
-                    && Detail::read(&record).is_some_and(|detail| detail.queued > 0)
+                    && SessionDetail::read(&record).is_some_and(|detail| detail.queued > 0)
                 {
                     waiting.queued.push(id);
                 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use agents::permission::SessionPermissions;
 use agents::{Found, PastConversation, SessionHandle};
-use store::fold::{SessionFold, SessionNote};
+use store::fold::{SessionDetail, SessionFold, SessionNote};
 use store::journal::{Entity, OpenEntities};
 use store::live::LiveLog;
 use wire::bridge::ProjectMessageEnd;
@@ -21,7 +21,6 @@ use super::handle::Session;
 use super::interrupted::{open_questions, withdraw};
 use super::opening::{Beginning, Opening, Origin};
 use super::queue::run_end;
-use super::record::Detail;
 use super::{SessionError, SessionManager, SessionSummary, StartError, StartOptions, TurnEnd};
 
 impl SessionManager {
@@ -176,13 +175,14 @@ impl SessionManager {
                     all[..running].binary_search_by_key(&id, |summary| summary.id).is_ok();
                 if record.parent.is_none()
                     && !is_running
-                    && let Some(detail) = Detail::read(&record)
+                    && let Some(detail) = SessionDetail::read(&record)
+                    && let Some(permissions) = detail.permissions
                 {
                     all.push(SessionSummary {
                         id,
                         model: record.model.unwrap_or_default(),
                         working_directory: record.folder.into(),
-                        permissions: detail.permissions,
+                        permissions,
                         busy: false,
                         queued: detail.queued,
                     });

@@ -149,16 +149,27 @@ struct ProjectPart {
     is_cleared: bool,
 }
 
-/// What lists show of a session that is not a column of its record.
-#[derive(Serialize)]
+/// The fields of a session's record that are not columns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Detail {
-    permissions: Option<PermissionMode>,
-    queued: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    continued_from: Option<SessionId>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    project: Option<ProjectState>,
+pub struct SessionDetail {
+    /// How its tools' permission requests are answered; `None` before it is started.
+    pub permissions: Option<PermissionMode>,
+    /// How many prompts wait.
+    pub queued: usize,
+    /// The closed session whose context it took over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continued_from: Option<SessionId>,
+    /// The project that it belongs to, and what it adds to that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectState>,
+}
+
+impl SessionDetail {
+    /// Reads them; `None` if it is not the record of a session, or of another version.
+    pub fn read(record: &Record) -> Option<Self> {
+        serde_json::from_str(&record.detail).ok()
+    }
 }
 
 /// What a session's record tells of its project.
@@ -373,7 +384,7 @@ impl Fold<SessionResponse> for SessionFold {
     }
 
     fn record(&self) -> Record {
-        let detail = Detail {
+        let detail = SessionDetail {
             permissions: self.permissions(),
             queued: self.queue.len(),
             continued_from: self.continued_from,
