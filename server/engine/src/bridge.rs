@@ -35,6 +35,7 @@ mod reading;
 mod report;
 mod request;
 mod settings;
+mod source;
 mod step;
 mod takeover;
 

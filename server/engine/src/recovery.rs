@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use store::fold::{Addition, Fold, JobFold, TaskFold, refold};
 use store::journal::{Entity, Journal, OpenEntities, StoreError};
 use store::live::LiveShared;
-use wire::{EntityKind, EntityState, JobResponse, SessionResponse, TaskResponse};
+use wire::{EntityKind, EntityState, JobResponse, SessionResponse, TaskResponse, Timed};
 
 /// The reason given for whatever was cut off.
 pub(crate) const INTERRUPTED: &str = "interrupted: the server stopped";
@@ -73,15 +73,16 @@ where
     Ok(())
 }
 
-/// The facts of a session, parsed, with their numbers.
+/// The facts of a session, parsed, with their numbers and times.
 pub(crate) async fn responses(
     journal: &dyn Journal,
     entity: Entity,
-) -> Result<Vec<(u64, SessionResponse)>, StoreError> {
+) -> Result<Vec<(u64, Timed<SessionResponse>)>, StoreError> {
     let page = journal.read(entity, 0, usize::MAX, usize::MAX).await?.unwrap_or_default();
     let known = page.facts.into_iter().filter_map(|(seq, fact)| {
         // We wrote it, so it parses unless a newer version added its kind.
-        Some((seq, serde_json::from_str(&fact.json).ok()?))
+        let response = serde_json::from_str(&fact.json).ok()?;
+        Some((seq, Timed { at: fact.at, response }))
     });
     Ok(known.collect())
 }

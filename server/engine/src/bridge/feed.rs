@@ -12,16 +12,16 @@
 use std::sync::Arc;
 
 use futures_util::future::{FutureExt, select_all};
-use store::journal::StoreError;
-use store::live::{Follower, Responses};
+use store::journal::{Position, StoreError};
 use tokio::sync::{OwnedSemaphorePermit, watch};
+use wire::SessionId;
 use wire::bridge::Event;
-use wire::{SessionId, SessionResponse};
 
 use super::inner::Inner;
-use super::place::{Place, event_id, part_of, short};
+use super::place::{event_id, part_of, short};
 use super::project::{Project, default_model};
 use super::reading::Reading;
+use super::source::Source;
 
 /// The size of one batch for a reader.
 const BATCH_EVENTS: usize = 256;
@@ -74,48 +74,7 @@ struct Followed {
     source: Source,
     reading: Reading,
     /// What the reader had read of the session when it came.
-    since: Place,
-}
-
-/// Where the responses of a session come from.
-enum Source {
-    /// The session has a log. `rest` was read and is not yet turned into events.
-    Live { follower: Follower<SessionResponse>, rest: Option<Responses> },
-    /// The session has ended, and is read from the journal.
-    Stored(std::vec::IntoIter<(u64, SessionResponse)>),
-}
-
-impl Source {
-    /// The next response with its time, if there is one at the moment.
-    fn next(&mut self) -> Option<(u64, SessionResponse)> {
-        let Self::Live { follower, rest } = self else {
-            let Self::Stored(stored) = self else { return None };
-            return stored.next();
-        };
-        loop {
-            let responses = match rest {
-                Some(responses) => responses,
-                None => rest.insert(follower.read()?),
-            };
-            let at = responses.times().next();
-            match responses.next().zip(at) {
-                // We wrote it, so it parses.
-                Some((json, at)) => {
-                    if let Ok(response) = serde_json::from_str(&json) {
-                        return Some((at, response));
-                    }
-                }
-                None => *rest = None,
-            }
-        }
-    }
-
-    fn is_at_end(&self) -> bool {
-        match self {
-            Self::Live { follower, rest } => rest.is_none() && follower.is_at_end(),
-            Self::Stored(stored) => stored.len() == 0,
-        }
-    }
+    since: Position,
 }
 
 impl Followed {
@@ -123,9 +82,9 @@ impl Followed {
     fn new(project: Arc<Project>) -> Self {
         Self {
             session: None,
-            source: Source::Stored(Vec::new().into_iter()),
+            source: Source::default(),
             reading: Reading::new(&project.id, ""),
-            since: Place::default(),
+            since: Position::default(),
             project,
         }
     }
@@ -135,12 +94,9 @@ impl Followed {
         &mut self,
         bridge: &Inner,
         session: SessionId,
-        since: Place,
+        since: Position,
     ) -> Result<(), StoreError> {
-        let source = match bridge.sessions.load_log(session).await {
-            Some(log) => Source::Live { follower: Follower::new(log), rest: None },
-            None => Source::Stored(bridge.stored(session).await?.into_iter()),
-        };
+        let source = Source::open(&bridge.sessions, session).await?;
         // All at once, because the call may be dropped while it waits.
         self.reading = Reading::new(&self.project.id, &default_model(&self.project));
         self.since = since;
@@ -171,7 +127,7 @@ impl Followed {
                 }
             };
             let Some(next) = next else { return Ok(()) };
-            self.open(bridge, *next, Place::default()).await?;
+            self.open(bridge, *next, Position::default()).await?;
         }
     }
 
@@ -237,7 +193,7 @@ impl Subscription {
     async fn read_all(&self, followed: &mut Followed) -> Result<(), StoreError> {
         let chain = followed.project.chain(self.bridge.journal()).await?;
         if let Some(session) = chain.sessions.last() {
-            followed.open(&self.bridge, *session, Place::default()).await?;
+            followed.open(&self.bridge, *session, Position::default()).await?;
             while followed.next().is_some() {}
         }
         Ok(())

@@ -10,20 +10,20 @@ use async_trait::async_trait;
 use parking_lot::RwLock;
 use platform::lifecycle::Lifecycle;
 use store::fold::{ProjectLink, ProjectState, SessionFold};
-use store::journal::{Journal, StoreError};
-use store::live::Follower;
+use store::journal::{Journal, Position, StoreError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use wire::bridge::{ProjectMessage, Role};
-use wire::{PermissionMode, SessionId, SessionResponse};
+use wire::{PermissionMode, SessionId};
 
 use super::action_agent::{ActionBackend, Surroundings};
 use super::error::BridgeError;
 use super::history::History;
-use super::place::{Place, event_id};
+use super::place::event_id;
 use super::project::{self, PREFERRED_MODEL, Project, default_model};
 use super::reading::Reading;
 use super::settings::{AgentRules, BridgeSettings, WorkspaceFolder};
+use super::source::Source;
 use crate::session::{Hosting, ProjectHost, Session, SessionError, SessionManager};
 
 /// How many runs of one project may wait or be running.
@@ -142,19 +142,6 @@ impl Inner {
         log.and_then(|log| log.fold(SessionFold::has_unanswered)).unwrap_or_default()
     }
 
-    /// The responses of a session that has no log.
-    pub(super) async fn stored(
-        &self,
-        session: SessionId,
-    ) -> Result<Vec<(u64, SessionResponse)>, StoreError> {
-        let page = self.journal().read(session.into(), 0, usize::MAX, usize::MAX).await?;
-        let facts = page.unwrap_or_default().facts.into_iter();
-        // We wrote it, so it parses unless a newer version added its kind.
-        Ok(facts
-            .filter_map(|(_, fact)| Some((fact.at, serde_json::from_str(&fact.json).ok()?)))
-            .collect())
-    }
-
     /// The sessions of a chain from the one on in which it was last cleared.
     pub(super) async fn since_clearing<'a>(
         &self,
@@ -172,28 +159,14 @@ impl Inner {
     pub(super) async fn history(&self, project: &Project) -> Result<(History, String), StoreError> {
         let mut history = History::default();
         let chain = project.chain(self.journal()).await?.sessions;
-        let everything = Place::default();
+        let everything = Position::default();
         let mut reading = Reading::new(&project.id, "");
         for session in self.since_clearing(&chain).await? {
             reading = Reading::new(&project.id, &default_model(project));
-            let mut take = |at, response: &SessionResponse| {
-                if let Some(event) = reading.take(at, response, &everything) {
+            let mut source = Source::open(&self.sessions, *session).await?;
+            while let Some((at, response)) = source.next() {
+                if let Some(event) = reading.take(at, &response, &everything) {
                     history.apply(event);
-                }
-            };
-            let Some(log) = self.sessions.load_log(*session).await else {
-                for (at, response) in self.stored(*session).await? {
-                    take(at, &response);
-                }
-                continue;
-            };
-            let mut follower = Follower::new(log);
-            while let Some(responses) = follower.read() {
-                let times: Vec<_> = responses.times().collect();
-                for (at, json) in times.into_iter().zip(responses) {
-                    if let Ok(response) = serde_json::from_str(&json) {
-                        take(at, &response);
-                    }
                 }
             }
         }

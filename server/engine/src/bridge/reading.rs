@@ -6,13 +6,12 @@ use std::collections::VecDeque;
 use std::fmt::Write;
 
 use platform::clock::iso_8601_of_micros;
+use store::journal::Position;
 use wire::bridge::{
     ApprovalDecision, ApprovalRequest, Done, Event, Fragment, HistoryCleared, Inbound,
     ProjectMessage,
 };
 use wire::{MessageId, PendingPermission, PermissionId, PermissionOutcome, SessionResponse};
-
-use super::place::Place;
 
 /// The `source` of messages, for clients that show it.
 const SOURCE: &str = "http";
@@ -65,11 +64,11 @@ impl Reading {
     }
 
     /// The place after everything that was taken.
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> Position {
         let inside = self.open.iter().filter(|message| message.bytes > 0);
-        Place {
-            responses: self.responses,
-            inside: inside.map(|message| (message.start, message.bytes)).collect(),
+        Position {
+            seq: self.responses,
+            inside: inside.map(|message| (message.start, message.bytes as u64)).collect(),
         }
     }
 
@@ -78,18 +77,18 @@ impl Reading {
         &mut self,
         at: u64,
         response: &SessionResponse,
-        since: &Place,
+        since: &Position,
     ) -> Option<Event> {
         use SessionResponse as R;
         match response {
             R::Reasoning { .. } | R::ToolExecution { .. } => return None,
             R::Message { message_id, delta } => {
-                let is_new = self.responses >= since.responses;
+                let is_new = self.responses >= since.seq;
                 return self.add_text(message_id, delta, since, is_new);
             }
             _ => self.responses += 1,
         }
-        let is_new = self.responses > since.responses;
+        let is_new = self.responses > since.seq;
         match response {
             R::StartMessage { message_id } => {
                 let message =
@@ -201,7 +200,7 @@ impl Reading {
         &mut self,
         message_id: &str,
         text: &str,
-        since: &Place,
+        since: &Position,
         is_new: bool,
     ) -> Option<Event> {
         let message = self.open.iter_mut().find(|message| message.id == message_id)?;
@@ -213,7 +212,7 @@ impl Reading {
         }
         let begins_paragraph = from == 0 && run.needs_paragraph;
         run.needs_paragraph = !text.ends_with(PARAGRAPH);
-        let read = since.read_of(message.start);
+        let read = usize::try_from(since.read_of(message.start)).unwrap_or(usize::MAX);
         let unread = text.get(read.saturating_sub(from)..).filter(|unread| !unread.is_empty());
         let unread = unread.filter(|_| is_new)?;
         let mut fragment = String::new();

@@ -20,8 +20,8 @@ pub(super) async fn close_turn(
 ) -> Result<bool, StoreError> {
     let journal = &**live.journal();
     let mut open = OpenTurn::default();
-    for (seq, response) in responses(journal, entity).await? {
-        open.take(seq, &response);
+    for (seq, timed) in responses(journal, entity).await? {
+        open.take(seq, &timed.response);
     }
     let mut texts = BTreeMap::<u64, String>::new();
     for chunk in journal.chunks(entity).await? {

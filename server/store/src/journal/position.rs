@@ -16,6 +16,20 @@ pub struct Position {
     pub inside: Vec<(u64, u64)>,
 }
 
+impl Position {
+    /// Whether it is an earlier place in the same stream.
+    pub fn is_before(&self, other: &Self) -> bool {
+        let has_less = |(start, bytes): &(u64, u64)| self.read_of(*start) < *bytes;
+        self.seq < other.seq || self.seq == other.seq && other.inside.iter().any(has_less)
+    }
+
+    /// How many bytes were read of the open block that this fact opened.
+    pub fn read_of(&self, start: u64) -> u64 {
+        let inside = self.inside.iter().find(|(block, _)| *block == start);
+        inside.map_or(0, |(_, bytes)| *bytes)
+    }
+}
+
 /// Blocks are nested a few deep at most.
 const MAX_INSIDE: usize = 64;
 
@@ -94,7 +108,12 @@ mod tests {
             "1.2-1",
             "1.0-1",
             "a",
+            "x",
             "1 ",
+            "1.2",
+            "1.2-",
+            "1.1-3.x",
+            "1~2",
             "99999999999999999999",
             &too_deep,
         ] {

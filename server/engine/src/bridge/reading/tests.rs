@@ -72,7 +72,7 @@ fn stored() -> Vec<SessionResponse> {
 }
 
 /// Reads everything, and returns what is new since a place, in short, with the places after it.
-fn read(responses: &[SessionResponse], since: &Place) -> Vec<(String, Place)> {
+fn read(responses: &[SessionResponse], since: &Position) -> Vec<(String, Position)> {
     let mut reading = Reading::new("p", "default");
     let mut told = Vec::new();
     for response in responses {
@@ -89,13 +89,14 @@ fn read(responses: &[SessionResponse], since: &Place) -> Vec<(String, Place)> {
     told
 }
 
-fn text(told: &[(String, Place)]) -> String {
+fn text(told: &[(String, Position)]) -> String {
     told.iter().map(|(text, _)| text.as_str()).collect()
 }
 
 #[test]
 fn a_session_is_told_as_events() {
-    let told: Vec<_> = read(&live(), &Place::default()).into_iter().map(|(text, _)| text).collect();
+    let told: Vec<_> =
+        read(&live(), &Position::default()).into_iter().map(|(text, _)| text).collect();
     let expected = [
         "<prompt 1>",
         "Grü",
@@ -112,9 +113,9 @@ fn a_session_is_told_as_events() {
 
 #[test]
 fn from_every_place_what_follows_is_told_once() {
-    let all = read(&live(), &Place::default());
+    let all = read(&live(), &Position::default());
     for (number, (_, place)) in all.iter().enumerate() {
-        let place: Place = place.to_string().parse().expect("a place");
+        let place: Position = place.to_string().parse().expect("a place");
         let rest = read(&live(), &place);
         assert_eq!(rest, all[number + 1..], "{place}");
     }
@@ -122,20 +123,20 @@ fn from_every_place_what_follows_is_told_once() {
 
 #[test]
 fn what_was_read_live_goes_on_with_what_is_stored() {
-    let all = read(&live(), &Place::default());
+    let all = read(&live(), &Position::default());
     // Compaction moves a text to the end of its message, which changes its order among other
     // events, but neither loses nor repeats anything.
-    let answer = |told: &[(String, Place)]| {
+    let answer = |told: &[(String, Position)]| {
         let pieces = told.iter().filter(|(text, _)| !text.starts_with('<'));
         pieces.map(|(text, _)| text.as_str()).collect::<String>()
     };
     for (number, (_, place)) in all.iter().enumerate() {
         let rest = read(&stored(), place);
         assert_eq!(answer(&all[..=number]) + &answer(&rest), answer(&all), "{place}");
-        let others = |told: &[(String, Place)]| {
+        let others = |told: &[(String, Position)]| {
             told.iter().filter(|(text, _)| text.starts_with('<')).count()
         };
         assert_eq!(others(&all[..=number]) + others(&rest), others(&all), "{place}");
     }
-    assert_eq!(text(&read(&stored(), &Place::default())).matches("Grüße, you").count(), 1);
+    assert_eq!(text(&read(&stored(), &Position::default())).matches("Grüße, you").count(), 1);
 }

@@ -30,7 +30,7 @@ impl Harness {
         log.durable().await.expect("kept");
         let journal = self.sessions.live().shared().journal();
         let responses = crate::recovery::responses(&**journal, id.into()).await.expect("read");
-        responses.into_iter().map(|(_, response)| response).collect()
+        responses.into_iter().map(|(_, timed)| timed.response).collect()
     }
 }
 
