@@ -82,24 +82,16 @@ fn try_get(port: u16, path: &str) -> Option<Value> {
     serde_json::from_str(&answer).ok()
 }
 
-/// Uses the program until it is killed, starts it again, and returns when it was killed.
-fn live_and_die(
+/// Lets threads use the program until it is killed at that moment, starts it again, and returns when
+/// it was killed.
+fn live_and_die<'env>(
     server: &mut Running,
-    random: &mut Random,
     life: Duration,
-    known: &Acknowledged,
-    readers: &mut [Reader],
+    begin: impl for<'scope> FnOnce(&'scope thread::Scope<'scope, 'env>, u16),
 ) -> Instant {
-    let seeds: Vec<u64> = (0..WRITERS + READERS).map(|_| random.below(u64::MAX)).collect();
-    let (for_writers, for_readers) = seeds.split_at(WRITERS);
-    let port = server.port;
     let killed = thread::scope(|scope| {
-        for seed in for_writers {
-            scope.spawn(move || writers::use_program(port, &mut Random::new(*seed), known));
-        }
-        for (seed, reader) in for_readers.iter().zip(readers) {
-            scope.spawn(move || reader.follow(port, &mut Random::new(*seed), known));
-        }
+        begin(scope, server.port);
+        // The random moment of the kill: there is nothing to wait for.
         thread::sleep(life);
         let killed = Instant::now();
         server.child.kill().expect("it runs");
@@ -120,10 +112,20 @@ fn nothing_that_was_acknowledged_or_shown_is_lost_in_a_kill() {
     for kill in 1..=kills {
         let long = if kill.is_multiple_of(LONG_LIFE_EVERY) { 3_000 } else { 0 };
         let life = Duration::from_millis(long + random.below(400));
-        let killed = live_and_die(&mut server, &mut random, life, &known, &mut readers);
+        let seeds: Vec<u64> = (0..WRITERS + READERS).map(|_| random.below(u64::MAX)).collect();
+        let (for_writers, for_readers) = seeds.split_at(WRITERS);
+        let (known, followers) = (&known, &mut readers);
+        let killed = live_and_die(&mut server, life, |scope, port| {
+            for seed in for_writers {
+                scope.spawn(move || writers::use_program(port, &mut Random::new(*seed), known));
+            }
+            for (seed, reader) in for_readers.iter().zip(followers) {
+                scope.spawn(move || reader.follow(port, &mut Random::new(*seed), known));
+            }
+        });
         println!("kill {kill} after {life:?}");
         let scope = if kill == kills { checks::Scope::All } else { checks::Scope::Used };
-        checks::check(&mut server, &known, &mut readers, killed, scope);
+        checks::check(&mut server, known, &mut readers, killed, scope);
     }
     println!("{}", known.summary());
     assert!(known.acknowledged_prompts() > kills, "it was used");

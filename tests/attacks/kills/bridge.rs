@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::program::{Program, Running, try_call};
 
-use super::{Random, WRITERS, begin};
+use super::{Random, WRITERS, begin, live_and_die};
 
 /// The texts of the messages that were accepted, by their ids.
 type Accepted = Mutex<BTreeMap<String, String>>;
@@ -72,18 +71,14 @@ fn no_message_that_was_accepted_is_lost_in_a_kill() {
     for kill in 1..=kills {
         let life = Duration::from_millis(random.below(400));
         let seeds: Vec<u64> = (0..WRITERS).map(|_| random.below(u64::MAX)).collect();
-        let port = server.port;
-        thread::scope(|scope| {
+        let accepting = &accepted;
+        live_and_die(&mut server, life, |scope, port| {
             for (writer, seed) in (0..).zip(seeds) {
-                let accepted = &accepted;
                 scope.spawn(move || {
-                    send_messages(port, writer, &mut Random::new(seed), accepted);
+                    send_messages(port, writer, &mut Random::new(seed), accepting);
                 });
             }
-            thread::sleep(life);
-            server.child.kill().expect("it runs");
         });
-        server.kill_and_restart();
         println!("kill {kill} after {life:?}");
         stored.read_on(&server);
         for (id, text) in &*accepted.lock().expect("whole") {
