@@ -72,7 +72,7 @@ impl Reader {
     async fn logged_out(&self) {
         match self.caller {
             Caller::Login(id, _) => self.state.policy.access.logins.ended(id).cancelled().await,
-            Caller::Anyone | Caller::Bearer(_) => std::future::pending().await,
+            Caller::Anyone | Caller::Bearer(..) => std::future::pending().await,
         }
     }
 }

@@ -216,7 +216,7 @@ pub(super) async fn list(
 fn visible(state: &AppState, caller: &Caller) -> Vec<(LoginInfo, bool)> {
     let own = match caller {
         Caller::Login(id, _) => Some(*id),
-        Caller::Anyone | Caller::Bearer(_) => None,
+        Caller::Anyone | Caller::Bearer(..) => None,
     };
     let all = caller.rights().role == Role::Operator;
     let logins = state.policy.access.logins.list().into_iter();

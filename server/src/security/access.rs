@@ -109,8 +109,9 @@ pub type LoginId = uuid::Uuid;
 pub enum Caller {
     /// No key is required.
     Anyone,
-    /// Has presented a key in `Authorization`, which no browser adds on its own.
-    Bearer(Rights),
+    /// Has presented a key in `Authorization`, which no browser adds on its own. The number is that
+    /// of the key.
+    Bearer(usize, Rights),
     /// A browser that is logged in. Its cookie is sent to every port of the host.
     Login(LoginId, Rights),
 }
@@ -120,7 +121,7 @@ impl Caller {
     pub fn rights(&self) -> Rights {
         match self {
             Self::Anyone => Rights::OPERATOR,
-            Self::Bearer(rights) | Self::Login(_, rights) => *rights,
+            Self::Bearer(_, rights) | Self::Login(_, rights) => *rights,
         }
     }
 }

@@ -11,6 +11,9 @@ use super::brake::Brake;
 use super::logins::Logins;
 use super::text;
 
+/// The name of callers who need no key.
+pub const LOCAL: &str = "local";
+
 /// Access control: the keys, the logins, and the brake for wrong keys.
 #[derive(Debug, Default)]
 pub struct Access {
@@ -41,9 +44,25 @@ impl Access {
 
     /// The key that matches. Always compares with all keys.
     pub fn find_key(&self, key: &str) -> Option<&AccessKey> {
-        self.keys
-            .iter()
-            .fold(None, |found, own| if own.opens_with(key) { Some(own) } else { found })
+        self.find_number(key).map(|number| &self.keys[number])
+    }
+
+    fn find_number(&self, key: &str) -> Option<usize> {
+        let keys = self.keys.iter().enumerate();
+        keys.fold(
+            None,
+            |found, (number, own)| if own.opens_with(key) { Some(number) } else { found },
+        )
+    }
+
+    /// Name of a caller, for the record: that of the key, or [`LOCAL`] if there are no keys.
+    pub fn name(&self, caller: Caller) -> String {
+        let key = match caller {
+            Caller::Anyone => None,
+            Caller::Bearer(number, _) => self.keys.get(number).map(|key| key.name().to_owned()),
+            Caller::Login(id, _) => self.logins.key(id),
+        };
+        key.unwrap_or_else(|| LOCAL.to_owned())
     }
 
     /// The caller with these headers; `None` for a stranger.
@@ -52,11 +71,11 @@ impl Access {
             return Some(Caller::Anyone);
         }
         if headers.contains_key(header::AUTHORIZATION) {
-            let key = bearer(headers).and_then(|key| self.find_key(key));
-            if key.is_none() {
+            let number = bearer(headers).and_then(|key| self.find_number(key));
+            if number.is_none() {
                 self.brake.failed(from);
             }
-            return key.map(|key| Caller::Bearer(key.rights()));
+            return number.map(|number| Caller::Bearer(number, self.keys[number].rights()));
         }
         self.logins.find(headers)
     }
@@ -86,11 +105,21 @@ mod tests {
 
     #[test]
     fn a_key_brings_its_rights() {
-        let operator = Some(Caller::Bearer(Rights::OPERATOR));
+        let operator = Some(Caller::Bearer(0, Rights::OPERATOR));
         assert_eq!(caller("Bearer correct-horse-battery"), operator);
         assert_eq!(caller("bearer correct-horse-battery"), operator);
         let viewer = Rights { role: Role::Viewer, may_answer: false };
-        assert_eq!(caller("Bearer wall-screen-battery"), Some(Caller::Bearer(viewer)));
+        assert_eq!(caller("Bearer wall-screen-battery"), Some(Caller::Bearer(1, viewer)));
+    }
+
+    #[test]
+    fn a_caller_has_the_name_of_its_key() {
+        let viewer = Rights { role: Role::Viewer, may_answer: true };
+        let access =
+            Access::new([AccessKey::new(KEY), AccessKey::named("phone", viewer, "phone-battery")]);
+        assert_eq!(access.name(Caller::Anyone), "local");
+        assert_eq!(access.name(Caller::Bearer(0, Rights::OPERATOR)), "operator");
+        assert_eq!(access.name(Caller::Bearer(1, viewer)), "phone");
     }
 
     #[test]

@@ -263,6 +263,11 @@ impl Logins {
         }
     }
 
+    /// Name of the key that a login was opened with.
+    pub(super) fn key(&self, id: LoginId) -> Option<String> {
+        self.current().iter().find(|login| login.id == id).map(|login| login.key.clone())
+    }
+
     /// The secret of a login; `None` after the first call.
     pub fn tell_secret(&self, id: LoginId) -> Option<String> {
         self.current().iter_mut().find(|login| login.id == id)?.untold.take()
