@@ -70,7 +70,10 @@ fn sentence(name: ErrorName) -> &'static str {
         ErrorName::TooManyReaders | ErrorName::TooManyPendingCalls => {
             "Too many windows follow this server."
         }
-        ErrorName::PermissionNotPending => "Too late: already answered or withdrawn.",
+        ErrorName::PermissionNotPending | ErrorName::NotPending => {
+            "Too late: already answered or withdrawn."
+        }
+        ErrorName::InvalidAnswer => "This answer does not fit the question.",
         ErrorName::InvalidPermissionDecision => "The server does not know this answer.",
         ErrorName::InvalidPermissionMode => "The server does not know this permission mode.",
         ErrorName::InvalidExtensionTrust => "The server does not know this decision on extensions.",

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  socket ─► listener ─► guard (security, headers) ─► router ─┬─► /api/…  server_api …
-//!                                                             │         session_api, task_api, job_api, live
+//!                                                             │         session_api, task_api, job_api,
+//!                                                             │         inbox_api, live
 //!                                                             ├─► /sessions, /message, /events …  bridge_api
 //!                                                             ├─► pages   (Leptos)
 //!                                                             └─► files   (site), else 404
@@ -17,6 +18,7 @@ mod error;
 mod extension_api;
 mod guard;
 mod history_api;
+mod inbox_api;
 mod job_api;
 pub mod listener;
 mod live;
@@ -224,6 +226,10 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .route("/api/copilot/job/{id}/live", get(live::poll_one::<JobId>))
         .route("/api/copilot/job/{id}/live/{token}", get(live::poll_as::<JobId>))
         .route("/api/copilot/history", get(history_api::history))
+        .route("/api/copilot/inbox", get(inbox_api::list))
+        .route("/api/copilot/inbox/answered", get(inbox_api::answered))
+        .route("/api/copilot/inbox/live/{token}", get(inbox_api::follow))
+        .answer("/api/copilot/inbox/{id}", inbox_api::answer)
         // POST only: there may be more ids than a URL can hold, and browsers send no body with GET.
         .post("/api/copilot/live/{token}", Deed::Read, live_batch::poll_many)
         .route("/api", any(error::unknown_api_endpoint))

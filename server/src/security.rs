@@ -186,7 +186,7 @@ impl Policy {
             return Err(Refusal::Role);
         }
         match caller {
-            Caller::Bearer(_) => Ok(()),
+            Caller::Bearer(..) => Ok(()),
             Caller::Anyone => intent::check(head, host),
             Caller::Login(id, _) => {
                 intent::check(head, host)?;

@@ -182,7 +182,7 @@ fn an_operator_looks_at_what_is_kept() {
     let info = printed("info", data.path());
     let file = data.path().join("portal.db");
     assert!(info.contains(&format!("file            {}\n", file.display())), "{info}");
-    for part in ["\nsize            ", "iB\n", "\nschema version  1\n", "\nfacts           "] {
+    for part in ["\nsize            ", "iB\n", "\nschema version  2\n", "\nfacts           "] {
         assert!(info.contains(part), "{part:?} is missing in:\n{info}");
     }
     assert!(info.lines().any(|line| line.starts_with("session ")), "{info}");

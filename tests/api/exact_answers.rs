@@ -114,6 +114,9 @@ async fn calls_to_sessions(met: &mut Met) {
     ] {
         met.post(&app, &session.path(action), body, error).await;
     }
+    let item = "/api/copilot/inbox/permission-00000000-0000-4000-8000-000000000000";
+    met.post(&app, item, "deny", ErrorName::NotPending).await;
+    met.post(&app, item, "perhaps", ErrorName::InvalidAnswer).await;
     app.finish().await;
 }
 

@@ -10,6 +10,7 @@ mod entries;
 mod exact_answers;
 mod extensions;
 mod history;
+mod inbox;
 mod job_ends;
 mod job_rules;
 mod jobs;

@@ -150,7 +150,7 @@ impl Feed {
                     self.take_decisions(id, responses);
                     continue;
                 }
-                LiveItem::Job(_, LiveReply::Responses { .. }) => continue,
+                LiveItem::Job(_, LiveReply::Responses { .. }) | LiveItem::Inbox(_) => continue,
                 LiveItem::Session(_, LiveReply::Error(reply))
                 | LiveItem::Task(_, LiveReply::Error(reply))
                 | LiveItem::Job(_, LiveReply::Error(reply)) => reply.error,
@@ -190,7 +190,7 @@ impl Feed {
                 self.tell(ended);
             }
             LiveId::Task(_) => self.end_task(),
-            LiveId::Job(_) => {}
+            LiveId::Job(_) | LiveId::Inbox => {}
         }
     }
 

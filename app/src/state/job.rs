@@ -224,6 +224,7 @@ impl<T: Tab> JobState<T> {
                     self.take_job(responses, now);
                     continue;
                 }
+                LiveItem::Inbox(_) => continue,
                 LiveItem::Session(_, LiveReply::Error(reply))
                 | LiveItem::Task(_, LiveReply::Error(reply))
                 | LiveItem::Job(_, LiveReply::Error(reply)) => reply.error,
@@ -352,7 +353,7 @@ impl<T: Tab> JobState<T> {
                     run.driving.end_task();
                 }
             }
-            LiveId::Job(_) => {}
+            LiveId::Job(_) | LiveId::Inbox => {}
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod entry;
 mod extension;
 mod history;
 mod id;
+mod inbox;
 mod job;
 mod live;
 mod live_batch;
@@ -34,6 +35,10 @@ pub use extension::{
 pub use history::{EntityKind, EntityState, Event, Events, History, HistoryItem};
 pub use id::{
     JobId, LiveToken, MessageId, ParseIdError, ParseTokenError, PermissionId, SessionId, TaskId,
+};
+pub use inbox::{
+    AnsweredInbox, AnsweredItem, Inbox, InboxAnswer, InboxChoice, InboxDecision, InboxItem,
+    InboxKind, InboxOption, InboxResponse,
 };
 pub use job::{
     JobFacts, JobInfo, JobList, JobResponse, JobStarted, JobStatus, JobStatusReply, JobTask, Jobs,

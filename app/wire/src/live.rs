@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::{ErrorName, ErrorReply, JobId, SessionId, TaskId};
+use crate::{ErrorName, ErrorReply, Inbox, JobId, SessionId, TaskId};
 
 /// What a live call with a token answers.
 ///
@@ -58,6 +58,12 @@ impl LiveEntity for TaskId {
 impl LiveEntity for JobId {
     const CLOSED: ErrorName = ErrorName::JobsClosed;
     const NOT_FOUND: ErrorName = ErrorName::JobNotFound;
+}
+
+/// It never ends, so neither error is ever given.
+impl LiveEntity for Inbox {
+    const CLOSED: ErrorName = ErrorName::HttpRequestTimeout;
+    const NOT_FOUND: ErrorName = ErrorName::HttpRequestTimeout;
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::{
-    ErrorName, ErrorReply, JobId, JobResponse, LiveEntity, LiveReply, SessionId, SessionResponse,
-    TaskId, TaskResponse,
+    ErrorName, ErrorReply, Inbox, InboxResponse, JobId, JobResponse, LiveEntity, LiveReply,
+    SessionId, SessionResponse, TaskId, TaskResponse,
 };
 
 /// Names anything that has live responses.
@@ -17,11 +17,16 @@ pub enum LiveId {
     Session(SessionId),
     Task(TaskId),
     Job(JobId),
+    /// The inbox, of which a server has one.
+    Inbox,
 }
+
+/// The id of the inbox.
+const INBOX: &str = "inbox";
 
 /// A text that is no id of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an id of a session, a task or a job")]
+#[error("not an id of a session, a task or a job, nor `inbox`")]
 pub struct ParseLiveIdError;
 
 impl LiveId {
@@ -31,6 +36,7 @@ impl LiveId {
             Self::Session(_) => SessionId::CLOSED,
             Self::Task(_) => TaskId::CLOSED,
             Self::Job(_) => JobId::CLOSED,
+            Self::Inbox => Inbox::CLOSED,
         }
     }
 }
@@ -59,6 +65,7 @@ impl fmt::Display for LiveId {
             Self::Session(id) => fmt::Display::fmt(id, f),
             Self::Task(id) => fmt::Display::fmt(id, f),
             Self::Job(id) => fmt::Display::fmt(id, f),
+            Self::Inbox => f.write_str(INBOX),
         }
     }
 }
@@ -67,7 +74,9 @@ impl FromStr for LiveId {
     type Err = ParseLiveIdError;
 
     fn from_str(text: &str) -> Result<Self, ParseLiveIdError> {
-        let id = if text.starts_with(SessionId::PREFIX) {
+        let id = if text == INBOX {
+            return Ok(Self::Inbox);
+        } else if text.starts_with(SessionId::PREFIX) {
             text.parse().map(Self::Session)
         } else if text.starts_with(TaskId::PREFIX) {
             text.parse().map(Self::Task)
@@ -131,6 +140,7 @@ pub enum LiveItem {
     Session(SessionId, LiveReply<Timed<SessionResponse>>),
     Task(TaskId, LiveReply<Timed<TaskResponse>>),
     Job(JobId, LiveReply<Timed<JobResponse>>),
+    Inbox(LiveReply<Timed<InboxResponse>>),
 }
 
 /// A response and its time. On the wire the times stand beside the responses, in `at`.
@@ -150,6 +160,7 @@ impl LiveItem {
             Self::Session(id, _) => LiveId::Session(*id),
             Self::Task(id, _) => LiveId::Task(*id),
             Self::Job(id, _) => LiveId::Job(*id),
+            Self::Inbox(_) => LiveId::Inbox,
         }
     }
 
@@ -159,6 +170,7 @@ impl LiveItem {
             LiveId::Session(id) => Self::Session(id, LiveReply::Error(error)),
             LiveId::Task(id) => Self::Task(id, LiveReply::Error(error)),
             LiveId::Job(id) => Self::Job(id, LiveReply::Error(error)),
+            LiveId::Inbox => Self::Inbox(LiveReply::Error(error)),
         }
     }
 }
@@ -206,6 +218,9 @@ impl<'de> Visitor<'de> for ItemVisitor {
                 (Field::Responses, Some(LiveId::Job(id))) => {
                     said = Some(Said::Job(id, map.next_value()?));
                 }
+                (Field::Responses, Some(LiveId::Inbox)) => {
+                    said = Some(Said::Inbox(map.next_value()?));
+                }
                 (Field::Responses, None) => {
                     return Err(de::Error::custom("responses of nobody knows what"));
                 }
@@ -234,6 +249,7 @@ enum Said {
     Session(SessionId, Vec<SessionResponse>),
     Task(TaskId, Vec<TaskResponse>),
     Job(JobId, Vec<JobResponse>),
+    Inbox(Vec<InboxResponse>),
 }
 
 impl Said {
@@ -243,6 +259,7 @@ impl Said {
             Self::Session(id, responses) => LiveItem::Session(id, zip(responses, at)?),
             Self::Task(id, responses) => LiveItem::Task(id, zip(responses, at)?),
             Self::Job(id, responses) => LiveItem::Job(id, zip(responses, at)?),
+            Self::Inbox(responses) => LiveItem::Inbox(zip(responses, at)?),
         })
     }
 }
@@ -258,6 +275,7 @@ fn zip<R>(responses: Vec<R>, at: Vec<u64>) -> Option<LiveReply<Timed<R>>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{InboxAnswer, InboxDecision};
 
     const UUID: &str = "0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11";
 
@@ -278,6 +296,8 @@ mod tests {
                     "at":[2,1790000000000000]},
                 {"id":"job-UUID","at":[4],"responses":[{"callback":"jobCanceled"}]},
                 {"id":"session-UUID","error":"SessionClosed"},
+                {"id":"inbox","responses":[{"callback":"inboxResolved",
+                    "id":"permission-UUID","decision":"deny","by":"local"}],"at":[5]},
                 {"id":"job-UUID","error":"JobsClosed","more":[1]}
             ]}"#,
         );
@@ -288,6 +308,12 @@ mod tests {
         let failed = Timed { at: 2, response: TaskResponse::TaskFailed };
         let task_error = Timed { at: 1_790_000_000_000_000, response: task_error };
         let canceled = Timed { at: 4, response: JobResponse::JobCanceled };
+        let resolved = InboxResponse::InboxResolved(InboxAnswer {
+            id: id("permission"),
+            decision: InboxDecision::Deny,
+            by: "local".to_owned(),
+        });
+        let resolved = Timed { at: 5, response: resolved };
         let expected = vec![
             LiveItem::Session(id("session"), LiveReply::Responses { responses: vec![idle] }),
             LiveItem::Task(
@@ -296,6 +322,7 @@ mod tests {
             ),
             LiveItem::Job(id("job"), LiveReply::Responses { responses: vec![canceled] }),
             LiveItem::Session(id("session"), LiveReply::Error(closed)),
+            LiveItem::Inbox(LiveReply::Responses { responses: vec![resolved] }),
             LiveItem::Job(id("job"), LiveReply::Error(job_closed)),
         ];
         assert_eq!(batch.expect("a batch").live, expected);
@@ -330,7 +357,11 @@ mod tests {
             assert_eq!(id.to_string(), format!("{prefix}-{UUID}"));
             assert_eq!(id.closed(), closed);
         }
-        for text in ["", "job-", UUID, "jobs-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11", "task-1"] {
+        assert_eq!("inbox".parse(), Ok(LiveId::Inbox));
+        assert_eq!(LiveId::Inbox.to_string(), "inbox");
+        for text in
+            ["", "job-", "Inbox", UUID, "jobs-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11", "task-1"]
+        {
             assert_eq!(text.parse::<LiveId>(), Err(ParseLiveIdError), "{text}");
         }
     }

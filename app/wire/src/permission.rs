@@ -99,6 +99,8 @@ words!(
         Url = "url",
         /// Call a tool that the portal did not provide.
         Tool = "tool",
+        /// Ask a person something, who answers with a text.
+        Question = "question",
         /// Anything that fits no other kind.
         Other = "other",
     }
@@ -198,8 +200,8 @@ impl PermissionRequest {
     /// arguments.
     pub fn always_scope(&self) -> Option<AlwaysScope> {
         let detail = self.detail.as_deref().unwrap_or_default();
-        if self.each_time || (self.kind != PermissionKind::Create && detail.len() > LONGEST_ALWAYS)
-        {
+        let is_incomparable = self.kind != PermissionKind::Create && detail.len() > LONGEST_ALWAYS;
+        if self.each_time || self.kind == PermissionKind::Question || is_incomparable {
             return None;
         }
         let kind = self.kind;
@@ -215,7 +217,7 @@ impl PermissionRequest {
                 (path.map(str::to_owned), Some(format!("{}\n{detail}", self.title)))
             }
             PermissionKind::Tool => (None, Some(self.title.clone())),
-            PermissionKind::Url | PermissionKind::Other => {
+            PermissionKind::Url | PermissionKind::Question | PermissionKind::Other => {
                 (None, Some(format!("{}\n{detail}", self.title)))
             }
         };
@@ -233,7 +235,7 @@ impl fmt::Display for AlwaysScope {
             PermissionKind::Command => "exactly this command",
             PermissionKind::Url => "exactly this address",
             PermissionKind::Tool => "this tool, whatever its arguments",
-            PermissionKind::Other => "exactly this",
+            PermissionKind::Question | PermissionKind::Other => "exactly this",
         };
         f.write_str(what)?;
         match self.folder.as_deref() {

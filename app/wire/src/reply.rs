@@ -66,6 +66,10 @@ error_names! {
     TooManyPendingCalls,
     /// No question with that id waits, or it was answered before.
     PermissionNotPending,
+    /// Nothing with that id waits in the inbox, or it was answered before.
+    NotPending,
+    /// The item in the inbox does not offer this answer, or the answer lacks its text.
+    InvalidAnswer,
     InvalidPermissionDecision,
     InvalidPermissionMode,
     InvalidExtensionTrust,

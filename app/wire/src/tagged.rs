@@ -13,7 +13,8 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, IntoDeserialize
 /// The field that says which variant it is.
 const TAG: &str = "callback";
 
-/// Declares an enum of responses, and its variant `Error`: an object without a tag, with one field.
+/// Declares an enum of responses. `Error` adds a variant that is an object without a tag, with one
+/// field.
 ///
 /// The variants are compiled twice: once to be written with their tag inside, and once to be read as
 /// if their tag were outside, which is what [`TagFirst`] makes of it. What serde can't flatten without
@@ -25,18 +26,45 @@ macro_rules! tagged {
         $(#[$error_attribute:meta])*
         Error = $error:literal
     ) => {
+        crate::tagged::tagged! {
+            $(#[$attribute])*
+            $visibility enum $name {
+                $($variants)*
+            } {
+                $(#[$error_attribute])*
+                #[serde(untagged)]
+                Error {
+                    /// What went wrong, with its causes.
+                    #[serde(rename = $error)]
+                    message: String,
+                },
+            } {
+                #[serde(rename = $error, deserialize_with = "serde::Deserialize::deserialize")]
+                Error { message: String },
+            }
+            $error
+        }
+    };
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $name:ident { $($variants:tt)* }
+    ) => {
+        crate::tagged::tagged! {
+            $(#[$attribute])*
+            $visibility enum $name { $($variants)* } {} {} ""
+        }
+    };
+    (
+        $(#[$attribute:meta])*
+        $visibility:vis enum $name:ident
+        { $($variants:tt)* } { $($written:tt)* } { $($read:tt)* } $error:literal
+    ) => {
         $(#[$attribute])*
         #[derive(serde::Serialize)]
         #[serde(tag = "callback", rename_all = "camelCase", rename_all_fields = "camelCase")]
         $visibility enum $name {
             $($variants)*
-            $(#[$error_attribute])*
-            #[serde(untagged)]
-            Error {
-                /// What went wrong, with its causes.
-                #[serde(rename = $error)]
-                message: String,
-            },
+            $($written)*
         }
 
         impl<'de> serde::Deserialize<'de> for $name {
@@ -52,8 +80,7 @@ macro_rules! tagged {
                 #[allow(dead_code, reason = "only its derived function is used")]
                 enum Read {
                     $($variants)*
-                    #[serde(rename = $error, deserialize_with = "serde::Deserialize::deserialize")]
-                    Error { message: String },
+                    $($read)*
                 }
 
                 Read::deserialize(crate::tagged::TagFirst { source, error: $error })

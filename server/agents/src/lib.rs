@@ -4,13 +4,14 @@
 //! ```text
 //!   facts ◄─ contract ─► tool ─► permission ─► guarded ─► names
 //!      ▲        ▲         ▲          ▲            ▲
-//!      ├──── openai ──────┤        tools ─────────┘
-//!      └──── simulated ───┘   (the tools for a folder)
+//!      ├──── openai ──────┤   tools, ask_user ────┘
+//!      └──── simulated ───┘   (the tools for a folder, and for asking)
 //! ```
 //!
 //! A new agent is a folder here, or a crate of its own if it brings a large dependency, plus one
 //! line where the server starts.
 
+mod ask_user;
 mod catalog;
 mod contract;
 mod facts;
@@ -24,6 +25,7 @@ pub mod provider;
 pub mod simulated;
 pub mod tools;
 
+pub use ask_user::{ASK_USER, ask_user};
 pub use catalog::{Catalog, Found};
 pub use contract::{
     AgentBackend, AgentError, AgentEvent, AgentEvents, AgentExtension, AgentSession, AgentSettings,

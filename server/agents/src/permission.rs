@@ -11,7 +11,7 @@ mod runs_later;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use wire::{JobId, PermissionMode, PermissionRequest, SessionId, TaskId};
+use wire::{JobId, PermissionDecision, PermissionMode, PermissionRequest, SessionId, TaskId};
 
 pub use desk::{NotPending, PendingQuestion, PermissionDesk, PermissionEvent, PermissionEvents};
 pub use limit::{DefaultMode, ModeLimit};
@@ -85,11 +85,35 @@ impl Asker {
     }
 }
 
+/// A person's answer to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The decision. An agent's question that is answered is approved.
+    pub decision: PermissionDecision,
+    /// The text of the answer, or why it is refused.
+    pub text: Option<String>,
+    /// Name of who answered, for the record.
+    pub by: Arc<str>,
+}
+
+impl Answer {
+    /// An answer without a text.
+    pub fn new(decision: PermissionDecision, by: &str) -> Self {
+        Self { decision, text: None, by: by.into() }
+    }
+}
+
 /// Answers the questions of tools.
 #[async_trait]
 pub trait PermissionHandler: Send + Sync + 'static {
     /// Returns when the answer is known. Dropping the future withdraws the question.
     async fn request(&self, asker: &Asker, request: PermissionRequest) -> Result<(), Denied>;
+
+    /// Asks a person something, and returns the text of the answer. Dropping the future withdraws
+    /// the question.
+    async fn ask(&self, _: &Asker, _: PermissionRequest) -> Result<String, Denied> {
+        Err(Denied { reason: "refused: there is nobody to ask".to_owned() })
+    }
 }
 
 /// Approves everything without asking.

@@ -45,6 +45,7 @@ mod tests;
 use std::path::Path;
 use std::sync::Arc;
 
+use agents::permission::Answer;
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use store::journal::StoreError;
@@ -201,13 +202,14 @@ impl Bridge {
         Err(not_found())
     }
 
-    /// Answers an approval request. Only the first answer counts. `always` approves the like, too,
-    /// as long as the session goes on.
+    /// Answers an approval request, on behalf of `by`. Only the first answer counts. `always`
+    /// approves the like, too, as long as the session goes on.
     pub async fn decide(
         &self,
         approval_id: &str,
         approved: bool,
         always: bool,
+        by: &str,
     ) -> Result<(), BridgeError> {
         let not_found = || BridgeError::ApprovalNotFound(approval_id.to_owned());
         let question = approval_id.parse().map_err(|_| not_found())?;
@@ -216,8 +218,9 @@ impl Bridge {
             (true, false) => PermissionDecision::Approve,
             (false, _) => PermissionDecision::Deny,
         };
+        let answer = Answer::new(decision, by);
         for session in self.inner.current_sessions().await? {
-            let answered = self.inner.sessions.answer_permission(session, question, decision);
+            let answered = self.inner.sessions.answer_permission(session, question, &answer);
             if answered.await.is_ok() {
                 let kept = self.inner.sessions.live().durable(session).await;
                 // A no counts whether or not it can be kept.

@@ -1,6 +1,7 @@
 //! The domain: sessions, tasks, jobs and the bridge. Serves no HTTP and knows no pages.
 //!
 //! - [`session`]: a conversation with an agent.
+//! - [`inbox`]: everything that waits for a person.
 //! - [`entry`]: the tasks and jobs that the portal offers.
 //! - [`task`]: a prompt with conditions, in sessions of its own or a borrowed one.
 //! - [`job`]: trees of tasks that run as a unit.
@@ -9,6 +10,7 @@
 
 pub mod bridge;
 pub mod entry;
+pub mod inbox;
 pub mod job;
 pub mod recovery;
 mod running;

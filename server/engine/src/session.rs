@@ -25,6 +25,8 @@
 //!   the log.
 
 mod agent;
+mod answers;
+mod asking;
 mod context;
 mod continuation;
 mod conversation;

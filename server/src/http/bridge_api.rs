@@ -9,6 +9,7 @@ use engine::bridge::BridgeError;
 use serde::de::DeserializeOwned;
 use wire::bridge::{Acknowledged, ApprovalAnswer, CancelRequest, ClearRequest};
 
+use super::inbox_api::Answerer;
 use super::text::Text;
 use super::{AppState, error};
 use crate::encoding;
@@ -60,10 +61,14 @@ pub(super) async fn send_message(State(state): State<AppState>, Text(body): Text
 }
 
 /// `POST /approval`: answers a permission request.
-pub(super) async fn decide(State(state): State<AppState>, Text(body): Text) -> Response {
+pub(super) async fn decide(
+    State(state): State<AppState>,
+    Answerer(by): Answerer,
+    Text(body): Text,
+) -> Response {
     match read::<ApprovalAnswer>(&body) {
         Ok(ApprovalAnswer { approval_id, approved, always }) => {
-            acknowledge(state.bridge.decide(&approval_id, approved, always).await)
+            acknowledge(state.bridge.decide(&approval_id, approved, always, &by).await)
         }
         Err(unreadable) => unreadable.refuse(),
     }

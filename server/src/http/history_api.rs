@@ -128,6 +128,7 @@ pub(super) async fn history(
     };
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let query = HistoryQuery {
+        questions: false,
         kind,
         state: wanted_state,
         is_open: false,
@@ -184,7 +185,7 @@ fn live_id(entity: Entity) -> Option<LiveId> {
         Entity::Session(id) => Some(LiveId::Session(id)),
         Entity::Task(id) => Some(LiveId::Task(id)),
         Entity::Job(id) => Some(LiveId::Job(id)),
-        Entity::Portal => None,
+        Entity::Question(_) | Entity::Portal => None,
     }
 }
 

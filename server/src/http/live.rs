@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes};
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Extension, Path, Query, State};
+use axum::extract::{Extension, FromRequestParts, Path, Query, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use serde::Deserialize;
 use store::journal::Position;
-use store::live::{LiveSource, PollError, ReaderKey, Receipt, Responses, Said};
-use wire::{ErrorName, LiveEntity, LiveId, LiveToken};
+use store::live::{LiveSource, ReaderKey, Receipt, Responses, Said};
+use wire::{ErrorName, LiveEntity, LiveId, LiveToken, ParseTokenError};
 
 use super::outbox::Outbox;
 use super::{AppState, error};
@@ -27,10 +27,23 @@ pub(super) type Connection = Option<Extension<Outbox>>;
 /// Names the position of a reader after an answer.
 const POSITION: HeaderName = HeaderName::from_static("portal-position");
 
-/// Where a new reader begins.
-#[derive(Deserialize)]
-pub(super) struct After {
-    after: Option<String>,
+/// Where a new reader begins, from the query: after this position, or at the start.
+pub(super) struct After(pub(super) Option<Position>);
+
+impl<S: Send + Sync> FromRequestParts<S> for After {
+    type Rejection = Response;
+
+    async fn from_request_parts(head: &mut Parts, state: &S) -> Result<Self, Response> {
+        #[derive(Deserialize)]
+        struct Wanted {
+            after: Option<String>,
+        }
+        let unreadable = |problem: &str| error::unreadable(StatusCode::BAD_REQUEST, problem);
+        let query = Query::<Wanted>::from_request_parts(head, state).await;
+        let Query(Wanted { after }) = query.map_err(|problem| unreadable(&problem.body_text()))?;
+        let position = after.map(|text| text.parse()).transpose();
+        position.map(Self).map_err(|error| unreadable(&format!("after: {error}")))
+    }
 }
 
 /// `copilot/session/{id}/live` and the like: one response per call.
@@ -46,23 +59,18 @@ pub(super) async fn poll_one<Id: LiveEntity + FromStr + Into<LiveId>>(
 pub(super) async fn poll_as<Id: LiveEntity + FromStr + Into<LiveId>>(
     State(state): State<AppState>,
     Path((id, token)): Path<(String, String)>,
-    query: Result<Query<After>, QueryRejection>,
+    After(after): After,
     connection: Connection,
 ) -> Response {
-    let unreadable = |problem: String| error::unreadable(StatusCode::BAD_REQUEST, &problem);
-    let token = match token.parse::<LiveToken>() {
-        Ok(token) => token,
-        Err(error) => return unreadable(error.to_string()),
-    };
-    let after = match query {
-        Ok(Query(After { after: Some(text) })) => match text.parse::<Position>() {
-            Ok(position) => Some(position),
-            Err(error) => return unreadable(format!("after: {error}")),
-        },
-        Ok(Query(After { after: None })) => None,
-        Err(problem) => return unreadable(problem.body_text()),
-    };
-    poll::<Id>(&state, &id, token.into(), after, connection).await
+    match token.parse::<LiveToken>() {
+        Ok(token) => poll::<Id>(&state, &id, token.into(), after, connection).await,
+        Err(error) => refuse_token(error),
+    }
+}
+
+/// The path has no token where one is expected.
+pub(super) fn refuse_token(error: ParseTokenError) -> Response {
+    error::unreadable(StatusCode::BAD_REQUEST, &error.to_string())
 }
 
 /// What can be read of an entity, if anything.
@@ -71,10 +79,10 @@ pub(super) async fn find(state: &AppState, id: LiveId) -> Option<LiveSource> {
         LiveId::Session(id) => state.sessions.source(id).await,
         LiveId::Task(id) => state.tasks.live().source(id).await,
         LiveId::Job(id) => state.jobs.live().source(id).await,
+        LiveId::Inbox => Some(state.sessions.inbox().source()),
     }
 }
 
-/// Waits, and keeps the answer's receipt until the answer is written.
 async fn poll<Id: LiveEntity + FromStr + Into<LiveId>>(
     state: &AppState,
     id: &str,
@@ -84,11 +92,19 @@ async fn poll<Id: LiveEntity + FromStr + Into<LiveId>>(
 ) -> Response {
     // A text that cannot be an id names nothing.
     let Ok(id) = id.parse::<Id>() else { return error::said_no(Id::NOT_FOUND, None) };
-    let polled = match find(state, id.into()).await {
-        Some(source) => source.after(after).poll(reader).await,
-        None => Err(PollError::NotFound),
-    };
-    match polled {
+    match find(state, id.into()).await {
+        Some(source) => poll_source::<Id>(source.after(after), reader, connection).await,
+        None => error::said_no(Id::NOT_FOUND, None),
+    }
+}
+
+/// Waits, and keeps the answer's receipt until the answer is written.
+pub(super) async fn poll_source<Id: LiveEntity>(
+    source: LiveSource,
+    reader: ReaderKey,
+    connection: Connection,
+) -> Response {
+    match source.poll(reader).await {
         Ok(delivery) => {
             let position = delivery.position();
             let (said, receipt) = delivery.into_parts();

@@ -8,9 +8,9 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use store::journal::Position;
 use store::live::{self as live_log, PollError};
-use wire::{ErrorName, JobId, LiveId, LiveToken, SessionId, TaskId};
+use wire::{ErrorName, Inbox, JobId, LiveId, LiveToken, SessionId, TaskId};
 
-use super::live::{self, Answer, Connection, deliver};
+use super::live::{self, Answer, Connection, deliver, refuse_token};
 use super::text::Text;
 use super::{AppState, error};
 
@@ -27,7 +27,7 @@ pub(super) async fn poll_many(
 ) -> Response {
     let token: LiveToken = match token.parse() {
         Ok(token) => token,
-        Err(error) => return error::unreadable(StatusCode::BAD_REQUEST, &format!("{error}")),
+        Err(error) => return refuse_token(error),
     };
     let ids = match read_ids(&body) {
         Ok(ids) => ids,
@@ -104,6 +104,7 @@ fn name(error: PollError, id: LiveId) -> ErrorName {
         LiveId::Session(_) => error.name::<SessionId>(),
         LiveId::Task(_) => error.name::<TaskId>(),
         LiveId::Job(_) => error.name::<JobId>(),
+        LiveId::Inbox => error.name::<Inbox>(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agents::permission::Answer;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
@@ -11,6 +12,7 @@ use wire::{
     SessionStarted, Sessions, StopReply,
 };
 
+use super::inbox_api::Answerer;
 use super::text::{Prompt, Text};
 use super::{AppState, error};
 
@@ -83,6 +85,7 @@ pub(super) async fn abort_session(
 pub(super) async fn answer_permission(
     State(state): State<AppState>,
     Path((id, request)): Path<(String, String)>,
+    Answerer(by): Answerer,
     Text(decision): Text,
 ) -> Response {
     let id = match session_id(&id) {
@@ -96,7 +99,10 @@ pub(super) async fn answer_permission(
     // A text that cannot be an id names no request.
     let request = request.parse().map_err(|_| SessionError::PermissionNotPending);
     let answered = match request {
-        Ok(request) => state.sessions.answer_permission(id, request, decision).await,
+        Ok(request) => {
+            let answer = Answer { decision, text: None, by };
+            state.sessions.answer_permission(id, request, &answer).await
+        }
         Err(error) => Err(error),
     };
     // A no counts whether or not it can be kept.

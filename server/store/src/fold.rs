@@ -5,6 +5,7 @@
 
 mod job;
 mod portal;
+mod question;
 mod session;
 mod task;
 
@@ -16,6 +17,7 @@ use serde::de::DeserializeOwned;
 
 pub use job::{JobFold, JobNote};
 pub use portal::{FolderTrust, InstalledEntry, Installer, LoginFacts, PortalFold, PortalNote};
+pub use question::{QuestionDetail, QuestionFold, QuestionNote};
 pub use session::{
     OpenQuestion, ProjectLink, ProjectState, PromptAuthor, QueuedPrompt, SessionDetail,
     SessionFold, SessionNote,
@@ -147,7 +149,7 @@ where
 }
 
 /// A fact or a note as it is stored, outside of the search.
-pub(crate) fn to_fact(at: u64, what: &impl Serialize) -> Fact {
+pub fn to_fact(at: u64, what: &impl Serialize) -> Fact {
     let json = serde_json::to_string(what).unwrap_or_default().into();
     Fact { at, json, is_searchable: false }
 }

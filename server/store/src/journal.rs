@@ -170,6 +170,8 @@ pub struct Page {
 /// Which entities to list.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryQuery {
+    /// Questions, instead of sessions, tasks and jobs.
+    pub questions: bool,
     /// Only entities of this kind; all if `None`.
     pub kind: Option<EntityKind>,
     /// Only entities in this state.
@@ -189,7 +191,11 @@ pub struct HistoryQuery {
 impl HistoryQuery {
     /// Whether an entity passes the filters, apart from the words.
     fn takes(&self, entity: Entity, record: &Record) -> bool {
-        entity.kind().is_some_and(|kind| self.kind.is_none_or(|wanted| wanted == kind))
+        let is_listed = match entity.kind() {
+            Some(kind) => !self.questions && self.kind.is_none_or(|wanted| wanted == kind),
+            None => self.questions && matches!(entity, Entity::Question(_)),
+        };
+        is_listed
             && self.state.is_none_or(|wanted| wanted == record.state)
             && !(self.is_open && record.ended_at.is_some())
             && self.folder.as_ref().is_none_or(|wanted| *wanted == record.folder)
@@ -209,10 +215,16 @@ impl<'a> OpenEntities<'a> {
 
     /// All open entities of a kind.
     pub fn new(journal: &'a dyn Journal, kind: EntityKind) -> Self {
-        let kind = Some(kind);
-        let query =
-            HistoryQuery { kind, is_open: true, limit: Self::PAGE, ..HistoryQuery::default() };
-        Self { journal, query: Some(query) }
+        Self::with(journal, HistoryQuery { kind: Some(kind), ..HistoryQuery::default() })
+    }
+
+    /// All questions that were not answered.
+    pub fn questions(journal: &'a dyn Journal) -> Self {
+        Self::with(journal, HistoryQuery { questions: true, ..HistoryQuery::default() })
+    }
+
+    fn with(journal: &'a dyn Journal, query: HistoryQuery) -> Self {
+        Self { journal, query: Some(HistoryQuery { is_open: true, limit: Self::PAGE, ..query }) }
     }
 
     /// The next page; `None` after the last one.
@@ -269,7 +281,7 @@ pub enum StoreError {
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Waits until something is durable, but not for long.
-pub(crate) async fn wait_for(
+pub async fn wait_for(
     journal: &dyn Journal,
     durable: impl Future<Output = Result<(), StoreError>>,
 ) -> Result<(), StoreError> {
@@ -280,7 +292,7 @@ pub(crate) async fn wait_for(
 }
 
 /// Refuses what would have to be kept while nothing can be.
-pub(crate) fn check_store(journal: &dyn Journal) -> Result<(), StoreError> {
+pub fn check_store(journal: &dyn Journal) -> Result<(), StoreError> {
     journal.trouble().map_or(Ok(()), |reason| Err(StoreError::Unavailable(reason)))
 }
 

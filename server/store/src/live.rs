@@ -30,11 +30,15 @@
 //! **One call can follow many entities.** [`poll_many`] has one call pending at each of them, for the
 //! same reader, and answers with all that have something as soon as one has.
 //!
+//! **Some things come and go.** A [`LiveBoard`] belongs to no entity and never ends: readers get what
+//! is there when they join, then what changes.
+//!
 //! **Everything has its time.** One clock for all logs gives each entry a time of its own, which
 //! orders what happened across entities. Times travel beside the entries, never in them.
 //!
 //! **Answers are rationed, not delayed.** See [`Pace`].
 
+mod board;
 mod call;
 mod clock;
 mod delivery;
@@ -58,6 +62,7 @@ use wire::{ErrorName, LiveEntity, LiveToken};
 
 use crate::journal::{Journal, MemoryJournal};
 
+pub use board::LiveBoard;
 pub use call::{LiveSource, poll_many};
 use clock::Clock;
 pub use delivery::{Delivery, Receipt, Responses, Said};

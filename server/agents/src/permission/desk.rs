@@ -15,7 +15,7 @@ use wire::{
     PermissionMode, PermissionOutcome, PermissionRequest,
 };
 
-use super::{Asker, DENY_ALL, Denied, DeskRules, GUARDED, PermissionHandler};
+use super::{Answer, Asker, DENY_ALL, Denied, DeskRules, GUARDED, PermissionHandler};
 
 /// A change of the questions at a desk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub enum PermissionEvent {
         id: PermissionId,
         /// How the question ended.
         outcome: PermissionOutcome,
+        /// The answer of a person; `None` if it ended without one.
+        answer: Option<Answer>,
     },
 }
 
@@ -79,7 +81,14 @@ struct State {
 
 struct Waiting {
     pending: PendingQuestion,
-    answer: oneshot::Sender<PermissionOutcome>,
+    answer: oneshot::Sender<Settled>,
+}
+
+/// How a question ended, and what the person said.
+#[derive(Debug)]
+struct Settled {
+    outcome: PermissionOutcome,
+    text: Option<String>,
 }
 
 impl PermissionDesk {
@@ -168,18 +177,14 @@ impl PermissionDesk {
     ///
     /// [`PermissionDecision::ApproveAlways`] also answers all other waiting questions in the same
     /// [`AlwaysScope`]. For what is asked each time, it answers only this question.
-    pub fn resolve(
-        &self,
-        id: PermissionId,
-        decision: PermissionDecision,
-    ) -> Result<(), NotPending> {
+    pub fn resolve(&self, id: PermissionId, answer: &Answer) -> Result<(), NotPending> {
         let mut state = self.0.lock();
         let find = |(number, waiting): (&u64, &Waiting)| {
             let question = &waiting.pending.question;
             (question.id == id).then(|| (*number, question.request.always_scope()))
         };
         let (number, scope) = state.waiting.iter().find_map(find).ok_or(NotPending(id))?;
-        let (outcome, scope) = match (decision, scope) {
+        let (outcome, scope) = match (answer.decision, scope) {
             (PermissionDecision::ApproveAlways, Some(scope)) => {
                 (PermissionOutcome::ApprovedAlways, Some(scope))
             }
@@ -188,18 +193,18 @@ impl PermissionDesk {
             }
             (PermissionDecision::Deny, _) => (PermissionOutcome::Denied, None),
         };
-        self.0.settle(&mut state, number, outcome);
+        self.0.settle(&mut state, number, outcome, Some(answer));
         if let Some(scope) = scope {
             let alike =
                 |request: &PermissionRequest| request.always_scope().as_ref() == Some(&scope);
-            self.0.settle_those(&mut state, outcome, alike);
+            self.0.settle_those(&mut state, outcome, Some(answer), alike);
             state.always.insert(scope);
         }
         Ok(())
     }
 
-    /// Puts a question on the desk, unless the answer is known already.
-    fn ask(
+    /// Puts a tool's request on the desk, unless the answer is known already.
+    fn consider(
         &self,
         asker: &Asker,
         mut request: PermissionRequest,
@@ -229,6 +234,11 @@ impl PermissionDesk {
             }
             PermissionMode::ApproveAll | PermissionMode::Ask => {}
         }
+        Ok(self.wait(&mut state, asker, request))
+    }
+
+    /// Puts a question on the desk.
+    fn wait(&self, state: &mut State, asker: &Asker, request: PermissionRequest) -> Question {
         let number = state.asked;
         state.asked += 1;
         let question = PendingPermission { id: PermissionId::generate(), request };
@@ -236,7 +246,20 @@ impl PermissionDesk {
         let pending = PendingQuestion { asker: asker.clone(), question };
         state.waiting.insert(number, Waiting { pending: pending.clone(), answer });
         (self.0.events)(PermissionEvent::Requested(pending));
-        Ok(Question { desk: Arc::clone(&self.0), number, answered })
+        Question { desk: Arc::clone(&self.0), number, answered }
+    }
+
+    /// Why the model does not get what it asked for; `wanted` is what nobody did in time.
+    fn refusal(&self, settled: Settled, wanted: &str) -> Denied {
+        let reason = match (settled.outcome, settled.text) {
+            (PermissionOutcome::TimedOut, _) => {
+                let seconds = self.0.time_out.as_secs();
+                format!("refused: nobody {wanted} it within {seconds} s")
+            }
+            (_, Some(text)) => format!("refused by the user: {text}"),
+            (_, None) => "refused by the user".to_owned(),
+        };
+        Denied { reason }
     }
 }
 
@@ -270,10 +293,12 @@ impl Desk {
         match mode {
             PermissionMode::Ask => state.always.clear(),
             PermissionMode::ApproveAll => {
-                let is_answered = |request: &PermissionRequest| !request.each_time;
-                self.settle_those(state, PermissionOutcome::Approved, is_answered);
+                let is_answered = |request: &PermissionRequest| acts(request) && !request.each_time;
+                self.settle_those(state, PermissionOutcome::Approved, None, is_answered);
             }
-            PermissionMode::Deny => self.settle_all(state, PermissionOutcome::Denied),
+            PermissionMode::Deny => {
+                self.settle_those(state, PermissionOutcome::Denied, None, acts);
+            }
         }
     }
 
@@ -283,7 +308,10 @@ impl Desk {
             PermissionKind::Create | PermissionKind::Write | PermissionKind::Read => true,
             // A new extension, which is asked for as the command that it becomes.
             PermissionKind::Command => request.each_time,
-            PermissionKind::Url | PermissionKind::Tool | PermissionKind::Other => false,
+            PermissionKind::Url
+            | PermissionKind::Tool
+            | PermissionKind::Question
+            | PermissionKind::Other => false,
         };
         request.path.as_deref().filter(|_| is_file)
     }
@@ -302,56 +330,71 @@ impl Desk {
     }
 
     fn settle_all(&self, state: &mut State, outcome: PermissionOutcome) {
-        self.settle_those(state, outcome, |_| true);
+        self.settle_those(state, outcome, None, |_| true);
     }
 
     fn settle_those(
         &self,
         state: &mut State,
         outcome: PermissionOutcome,
+        answer: Option<&Answer>,
         which: impl Fn(&PermissionRequest) -> bool,
     ) {
         let those =
             state.waiting.iter().filter(|(_, waiting)| which(&waiting.pending.question.request));
         for number in those.map(|(number, _)| *number).collect::<Vec<_>>() {
-            self.settle(state, number, outcome);
+            self.settle(state, number, outcome, answer);
         }
     }
 
-    /// Ends a question. Does nothing if it has already ended.
-    fn settle(&self, state: &mut State, number: u64, outcome: PermissionOutcome) {
-        if let Some(Waiting { pending, answer }) = state.waiting.remove(&number) {
+    /// Ends a question, by a person's answer if there is one. Does nothing if it has already ended.
+    fn settle(
+        &self,
+        state: &mut State,
+        number: u64,
+        outcome: PermissionOutcome,
+        answer: Option<&Answer>,
+    ) {
+        if let Some(waiting) = state.waiting.remove(&number) {
+            let text = answer.and_then(|answer| answer.text.clone());
             // Nobody listens if the question was dropped just now. That is no harm.
-            let _ = answer.send(outcome);
-            (self.events)(PermissionEvent::Resolved { id: pending.question.id, outcome });
+            let _ = waiting.answer.send(Settled { outcome, text });
+            let (id, answer) = (waiting.pending.question.id, answer.cloned());
+            (self.events)(PermissionEvent::Resolved { id, outcome, answer });
         }
     }
+}
+
+/// Whether a tool would act if it were approved: the permission mode is about those.
+fn acts(request: &PermissionRequest) -> bool {
+    request.kind != PermissionKind::Question
 }
 
 /// The asking side of a question. Dropping it withdraws the question.
 struct Question {
     desk: Arc<Desk>,
     number: u64,
-    answered: oneshot::Receiver<PermissionOutcome>,
+    answered: oneshot::Receiver<Settled>,
 }
 
 impl Question {
     fn settle(&self, outcome: PermissionOutcome) {
-        self.desk.settle(&mut self.desk.lock(), self.number, outcome);
+        self.desk.settle(&mut self.desk.lock(), self.number, outcome, None);
     }
 
-    async fn outcome(mut self) -> PermissionOutcome {
+    async fn settled(mut self) -> Settled {
         let answered = tokio::select! {
             biased;
             answered = timeout(self.desk.time_out, &mut self.answered) => answered,
             never = self.desk.follow_limit() => match never {},
         };
-        if let Ok(Ok(outcome)) = answered {
-            return outcome;
+        if let Ok(Ok(settled)) = answered {
+            return settled;
         }
         // An answer that came at the last moment wins: then there is nothing left to settle.
         self.settle(PermissionOutcome::TimedOut);
-        self.answered.try_recv().unwrap_or(PermissionOutcome::TimedOut)
+        let timed_out = Settled { outcome: PermissionOutcome::TimedOut, text: None };
+        self.answered.try_recv().unwrap_or(timed_out)
     }
 }
 
@@ -364,21 +407,27 @@ impl Drop for Question {
 #[async_trait]
 impl PermissionHandler for PermissionDesk {
     async fn request(&self, asker: &Asker, request: PermissionRequest) -> Result<(), Denied> {
-        let question = match self.ask(asker, request) {
+        let question = match self.consider(asker, request) {
             Ok(question) => question,
             Err(known) => return known,
         };
-        let reason = match question.outcome().await {
-            PermissionOutcome::Approved | PermissionOutcome::ApprovedAlways => return Ok(()),
-            PermissionOutcome::TimedOut => {
-                let seconds = self.0.time_out.as_secs();
-                format!("refused: nobody approved it within {seconds} s")
+        let settled = question.settled().await;
+        if settled.outcome.is_approved() { Ok(()) } else { Err(self.refusal(settled, "approved")) }
+    }
+
+    async fn ask(&self, asker: &Asker, request: PermissionRequest) -> Result<String, Denied> {
+        let question = {
+            let mut state = self.0.lock();
+            if state.closed {
+                return Err(Denied { reason: CLOSED.to_owned() });
             }
-            PermissionOutcome::Denied | PermissionOutcome::Withdrawn => {
-                "refused by the user".to_owned()
-            }
+            self.wait(&mut state, asker, request)
         };
-        Err(Denied { reason })
+        let settled = question.settled().await;
+        if settled.outcome.is_approved() {
+            return Ok(settled.text.unwrap_or_default());
+        }
+        Err(self.refusal(settled, "answered"))
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agents::Catalog;
-use agents::permission::{Owner, PendingQuestion, WorkOfJob};
+use agents::permission::{Answer, Owner, PendingQuestion, WorkOfJob};
 use agents::simulated::{Simulated, SimulatedSettings};
 use platform::lifecycle::Lifecycle;
 use serde_json::json;
@@ -102,11 +102,11 @@ async fn a_question_names_the_session_task_and_work_that_it_comes_from() {
         assert_eq!(asked.asker.owner, Some(expected));
         assert_eq!(asked.asker.tool.as_deref(), Some("createFile"));
         owners.push(expected);
-        let decision = wire::PermissionDecision::Deny;
+        let answer = Answer::new(wire::PermissionDecision::Deny, "tester");
         let answered = harness
             .sessions
             .get(session)
-            .and_then(|session| session.answer_permission(asked.question.id, decision));
+            .and_then(|session| session.answer_permission(asked.question.id, &answer));
         answered.expect("it waits");
     }
     assert_ne!(owners[0].work, owners[1].work);

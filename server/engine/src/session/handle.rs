@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use agents::permission::PermissionDesk;
+use agents::permission::{Answer, PermissionDesk};
 use extensions::SessionExtensions;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
@@ -13,10 +13,7 @@ use store::fold::{PromptAuthor, SessionNote};
 use store::live::{LiveLog, LiveRegistry};
 use tokio::sync::OwnedSemaphorePermit;
 use wire::bridge::{Mode, ProjectMessage};
-use wire::{
-    Extensions, MessageId, PermissionDecision, PermissionId, PermissionMode, SessionId,
-    SessionResponse,
-};
+use wire::{Extensions, MessageId, PermissionId, PermissionMode, SessionId, SessionResponse};
 
 use super::queue::{PendingTurn, Queue};
 use super::stream::Stream;
@@ -125,11 +122,11 @@ impl Session {
     pub fn answer_permission(
         &self,
         question: PermissionId,
-        decision: PermissionDecision,
+        answer: &Answer,
     ) -> Result<(), SessionError> {
-        match self.desk.resolve(question, decision) {
+        match self.desk.resolve(question, answer) {
             Ok(()) => Ok(()),
-            Err(_) => self.answer_interrupted(question, decision),
+            Err(_) => self.answer_interrupted(question, answer),
         }
     }
 

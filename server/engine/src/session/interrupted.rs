@@ -5,19 +5,21 @@
 //! another prompt, the end of the session. It expires as if the server had never stopped.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use agents::permission::{Asker, Owner, PendingQuestion};
+use agents::permission::{Answer, Asker, Owner, PendingQuestion};
 use store::fold::{OpenQuestion, PromptAuthor, SessionDetail, SessionFold};
 use store::journal::{Entity, OpenEntities};
 use store::live::LiveLog;
 use tokio::time::sleep;
 use wire::{
-    EntityKind, EntityState, PendingPermission, PermissionDecision, PermissionId,
+    EntityKind, EntityState, PendingPermission, PermissionDecision, PermissionId, PermissionKind,
     PermissionOutcome, PermissionRequest, SessionId, SessionResponse,
 };
 
+use super::asking::{self, Asking};
 use super::handle::Session;
 use super::{SessionError, SessionManager};
 
@@ -35,14 +37,16 @@ impl Session {
     pub(super) fn answer_interrupted(
         &self,
         question: PermissionId,
-        decision: PermissionDecision,
+        answer: &Answer,
     ) -> Result<(), SessionError> {
-        let outcome = outcome_of(decision);
-        let request = self.settle_interrupted(question, outcome)?;
+        let outcome = outcome_of(answer.decision);
+        let request = self.settle_interrupted(question, outcome, Some(answer))?;
         if outcome.is_approved() {
-            let prompt = resumption(&request);
+            let prompt = resumption(&request, answer.text.as_deref());
             let is_always = outcome == PermissionOutcome::ApprovedAlways;
-            self.desk.approve_ahead(request, is_always);
+            if request.kind != PermissionKind::Question {
+                self.desk.approve_ahead(request, is_always);
+            }
             self.queue.add_first(prompt, PromptAuthor::Engine)?;
         }
         Ok(())
@@ -53,8 +57,9 @@ impl Session {
         &self,
         question: PermissionId,
         outcome: PermissionOutcome,
+        answer: Option<&Answer>,
     ) -> Result<PermissionRequest, SessionError> {
-        let settled = self.stream.settle_interrupted(question, outcome);
+        let settled = self.stream.settle_interrupted(question, outcome, answer);
         let (request, was_last) = settled.ok_or(SessionError::PermissionNotPending)?;
         if was_last && !outcome.is_approved() {
             self.queue.release();
@@ -76,18 +81,18 @@ impl SessionManager {
         &self,
         id: SessionId,
         question: PermissionId,
-        decision: PermissionDecision,
+        answer: &Answer,
     ) -> Result<(), SessionError> {
         let (log, _) = self.dormant(id).await?;
         if !open_questions(&log).contains_key(&question) {
             return Err(SessionError::PermissionNotPending);
         }
-        let outcome = outcome_of(decision);
+        let outcome = outcome_of(answer.decision);
         if outcome.is_approved() {
             self.live().check_store()?;
-            return self.find(id).await?.answer_interrupted(question, decision);
+            return self.find(id).await?.answer_interrupted(question, answer);
         }
-        self.end_question(id, question, outcome).await
+        self.end_question(id, question, outcome, Some(answer)).await
     }
 
     /// Ends a permission request of a turn that was cut off, without resuming that turn. Prompts that
@@ -97,18 +102,19 @@ impl SessionManager {
         id: SessionId,
         question: PermissionId,
         outcome: PermissionOutcome,
+        answer: Option<&Answer>,
     ) -> Result<(), SessionError> {
         if let Ok(session) = self.get(id) {
-            return session.settle_interrupted(question, outcome).map(drop);
+            return session.settle_interrupted(question, outcome, answer).map(drop);
         }
         let (log, lock) = self.dormant(id).await?;
         let keeps_it_dormant = lock.lock().await;
         if let Ok(session) = self.get(id) {
-            return session.settle_interrupted(question, outcome).map(drop);
+            return session.settle_interrupted(question, outcome, answer).map(drop);
         }
         let mut left = open_questions(&log);
         left.remove(&question).ok_or(SessionError::PermissionNotPending)?;
-        withdraw(&log, question, outcome);
+        self.withdraw(&log, question, outcome, answer);
         drop(keeps_it_dormant);
         let has_queue = log.fold(|fold| fold.queue().next().is_some()).unwrap_or_default();
         if left.is_empty() && has_queue {
@@ -137,7 +143,9 @@ impl SessionManager {
         let waiting = self.left_waiting().await.unwrap_or_default();
         for id in waiting.asking {
             if let Some(log) = self.load_log(id).await {
+                let asking = self.asking(id, &log);
                 for (question, open) in open_questions(&log) {
+                    asking.ask_again(question, &open.request, open.asked_at);
                     self.expire_later(id, question, open.asked_at);
                 }
             }
@@ -146,6 +154,27 @@ impl SessionManager {
             // If this fails, whoever acts on the session next gets the error.
             let _ = self.find(id).await;
         }
+    }
+
+    /// What a session without an agent has asked.
+    fn asking(&self, id: SessionId, log: &LiveLog<SessionResponse>) -> Asking {
+        let folder = log.fold(|fold: &SessionFold| fold.folder().to_owned()).unwrap_or_default();
+        let owner = Owner { session: id, task: None, work: None };
+        let time_out = self.settings().permission_time_out;
+        Asking::new(self.inbox().clone(), owner, Path::new(&folder), time_out)
+    }
+
+    /// Ends a permission request of a session without an agent.
+    pub(super) fn withdraw(
+        &self,
+        log: &LiveLog<SessionResponse>,
+        question: PermissionId,
+        outcome: PermissionOutcome,
+        answer: Option<&Answer>,
+    ) {
+        let decision = outcome;
+        log.push(&SessionResponse::PermissionResolved { request_id: question, decision });
+        asking::settle(self.inbox(), question, outcome, answer);
     }
 
     /// The open sessions in which something waits.
@@ -174,7 +203,8 @@ impl SessionManager {
             let is_over = suspend.run_until_cancelled(sleep(left)).await.is_some();
             if let Some(sessions) = sessions.upgrade().filter(|_| is_over) {
                 // It may have been answered since.
-                let _ = sessions.end_question(id, question, PermissionOutcome::TimedOut).await;
+                let timed_out = PermissionOutcome::TimedOut;
+                let _ = sessions.end_question(id, question, timed_out, None).await;
             }
         });
     }
@@ -185,15 +215,6 @@ pub(super) fn open_questions(
     log: &LiveLog<SessionResponse>,
 ) -> BTreeMap<PermissionId, OpenQuestion> {
     log.fold(|fold: &SessionFold| fold.questions().clone()).unwrap_or_default()
-}
-
-/// Ends a permission request of a session without an agent.
-pub(super) fn withdraw(
-    log: &LiveLog<SessionResponse>,
-    question: PermissionId,
-    outcome: PermissionOutcome,
-) {
-    log.push(&SessionResponse::PermissionResolved { request_id: question, decision: outcome });
 }
 
 fn pending(
@@ -219,7 +240,16 @@ fn outcome_of(decision: PermissionDecision) -> PermissionOutcome {
 }
 
 /// The prompt that resumes the turn.
-fn resumption(request: &PermissionRequest) -> String {
+fn resumption(request: &PermissionRequest, answer: Option<&str>) -> String {
+    if request.kind == PermissionKind::Question {
+        let question = request.detail.as_ref().unwrap_or(&request.title);
+        return format!(
+            "The server stopped while your last turn was waiting for the user's answer, so the turn \
+             was interrupted. You asked:\n\n{question}\n\nThe user has answered since:\n\n{}\n\n\
+             Look at what is already done, then finish the turn without asking this again.",
+            answer.unwrap_or_default()
+        );
+    }
     format!(
         "The server stopped while your last turn was waiting for permission, so the turn was \
          interrupted. The user has approved the call since: {}. You may make it once without being \

@@ -20,4 +20,10 @@ impl PermissionHandler for DurablePermissions {
         self.desk.request(asker, request).await?;
         self.log.durable().await.map_err(|error| Denied { reason: error.to_string() })
     }
+
+    async fn ask(&self, asker: &Asker, request: PermissionRequest) -> Result<String, Denied> {
+        let answer = self.desk.ask(asker, request).await?;
+        self.log.durable().await.map_err(|error| Denied { reason: error.to_string() })?;
+        Ok(answer)
+    }
 }

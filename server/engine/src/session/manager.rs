@@ -8,7 +8,7 @@ use agents::permission::{
     DeskRules, Owner, PendingQuestion, PermissionDesk, PermissionHandler, Safeguards,
 };
 use agents::tools::{AllowedRoots, CommandSettings, Workspace, WorkspaceSettings, session_tools};
-use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, Found, ToolSet};
+use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, Found, ToolSet, ask_user};
 use extensions::{
     ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
 };
@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use wire::{PermissionMode, SessionId, SessionResponse};
 
 use super::agent;
+use super::asking::Asking;
 use super::conversation::{EndOfSession, Shutdown};
 use super::folder::check_folder;
 use super::handle::{OpenSessions, Place, Session};
@@ -32,6 +33,7 @@ use super::queue::Queue;
 use super::rights::SessionPolicy;
 use super::stream::Stream;
 use super::{SessionError, SessionSummary, StartError, StartOptions};
+use crate::inbox::{Inbox, QuestionOwner};
 use crate::running::{Handle, stop_all};
 
 /// Defaults and limits of sessions.
@@ -86,6 +88,7 @@ pub struct SessionManager {
     settings: SessionSettings,
     lifecycle: Lifecycle,
     live: Arc<LiveRegistry<SessionId, SessionResponse>>,
+    inbox: Arc<Inbox>,
     open: Arc<OpenSessions>,
     places: Arc<Semaphore>,
     extensions: Arc<ExtensionHost>,
@@ -117,8 +120,9 @@ impl SessionManager {
         live: Arc<LiveShared>,
         lifecycle: Lifecycle,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        let manager = Arc::new(Self {
             places: Arc::new(Semaphore::new(settings.max_sessions)),
+            inbox: Inbox::new(live.clone()),
             live: LiveRegistry::new(live, &lifecycle),
             open: Arc::default(),
             policy: SessionPolicy::new(&settings),
@@ -130,7 +134,15 @@ impl SessionManager {
             catalog,
             settings,
             lifecycle,
-        })
+        });
+        let owner: Arc<dyn QuestionOwner> = manager.clone();
+        manager.inbox.set_owner(Arc::downgrade(&owner));
+        manager
+    }
+
+    /// What the sessions ask people.
+    pub fn inbox(&self) -> &Arc<Inbox> {
+        &self.inbox
     }
 
     /// The models and their providers. Clones share the providers.
@@ -204,7 +216,10 @@ impl SessionManager {
         let permit = Arc::clone(&self.places)
             .try_acquire_owned()
             .map_err(|_| StartError::TooManySessions)?;
-        let stream = Arc::new(Stream::new(log.clone()));
+        let time_out = permission_time_out.unwrap_or(self.settings.permission_time_out);
+        let owner = Owner { session: id, task, work };
+        let asking = Asking::new(self.inbox.clone(), owner, &working_directory, time_out);
+        let stream = Arc::new(Stream::new(log.clone(), asking));
         stream.set_generation(origin.replaced);
         let questions = stream.clone();
         let capabilities = found.backend.capabilities();
@@ -215,7 +230,6 @@ impl SessionManager {
             approve_files: permissions.approve_files,
             limit: permissions.limit,
         };
-        let time_out = permission_time_out.unwrap_or(self.settings.permission_time_out);
         let desk = PermissionDesk::new(permissions.mode, time_out, rules, move |event| {
             questions.permission(event);
         });
@@ -228,7 +242,11 @@ impl SessionManager {
             (None, true) => ToolSet::with_job_tools(),
             (None, false) => self.workspace_tools(&working_directory, permissions.clone()).await?,
         };
-        let tools = Arc::new(tools.owned_by(Owner { session: id, task, work }));
+        if project.is_none() {
+            // Nothing else has this name yet.
+            let _ = tools.add(ask_user(permissions.clone()));
+        }
+        let tools = Arc::new(tools.owned_by(owner));
         let reports = stream.clone();
         let settings = AgentSettings {
             model: found.model_id,

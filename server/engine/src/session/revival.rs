@@ -5,20 +5,20 @@
 
 use std::sync::Arc;
 
-use agents::permission::SessionPermissions;
+use agents::permission::{Answer, SessionPermissions};
 use agents::{Found, PastConversation, SessionHandle};
 use store::fold::{SessionDetail, SessionFold, SessionNote};
 use store::journal::{Entity, OpenEntities};
 use store::live::LiveLog;
 use wire::bridge::ProjectMessageEnd;
 use wire::{
-    EntityKind, MessageId, PermissionDecision, PermissionId, PermissionMode, PermissionOutcome,
-    SessionId, SessionResponse,
+    EntityKind, MessageId, PermissionId, PermissionMode, PermissionOutcome, SessionId,
+    SessionResponse,
 };
 
 use super::context::Context;
 use super::handle::Session;
-use super::interrupted::{open_questions, withdraw};
+use super::interrupted::open_questions;
 use super::opening::{Beginning, Opening, Origin};
 use super::queue::run_end;
 use super::{SessionError, SessionManager, SessionSummary, StartError, StartOptions, TurnEnd};
@@ -121,11 +121,11 @@ impl SessionManager {
         &self,
         id: SessionId,
         question: PermissionId,
-        decision: PermissionDecision,
+        answer: &Answer,
     ) -> Result<(), SessionError> {
         match self.get(id) {
-            Ok(session) => session.answer_permission(question, decision),
-            Err(_) => self.answer_dormant(id, question, decision).await,
+            Ok(session) => session.answer_permission(question, answer),
+            Err(_) => self.answer_dormant(id, question, answer).await,
         }
     }
 
@@ -151,7 +151,7 @@ impl SessionManager {
         }
         self.dormant.remove(id);
         for question in open_questions(&log).into_keys() {
-            withdraw(&log, question, PermissionOutcome::Withdrawn);
+            self.withdraw(&log, question, PermissionOutcome::Withdrawn, None);
         }
         for message in log.fold(waiting_messages).unwrap_or_default() {
             let (reason, error) = run_end(&TurnEnd::Aborted);

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use agents::permission::PermissionEvent;
+use agents::permission::{Answer, PermissionEvent};
 use agents::{AgentEvent, TextKind};
 use extensions::SessionExtensions;
 use parking_lot::Mutex;
@@ -22,12 +22,14 @@ use wire::{
 };
 
 use super::CalledTool;
+use super::asking::Asking;
 use super::generation::Generation;
 use super::outlet::Outlet;
 
 /// The only writer of a session's responses.
 pub(super) struct Stream {
     log: Outlet,
+    asking: Asking,
     state: Mutex<State>,
     /// Cancelled when the agent reports that it has crashed.
     crashed: CancellationToken,
@@ -83,8 +85,13 @@ pub(super) struct Finished {
 }
 
 impl Stream {
-    pub(super) fn new(log: Arc<LiveLog<SessionResponse>>) -> Self {
-        Self { log: Outlet::new(log), state: Mutex::default(), crashed: CancellationToken::new() }
+    pub(super) fn new(log: Arc<LiveLog<SessionResponse>>, asking: Asking) -> Self {
+        Self {
+            log: Outlet::new(log),
+            asking,
+            state: Mutex::default(),
+            crashed: CancellationToken::new(),
+        }
     }
 
     /// Begins a turn with its prompt.
@@ -172,16 +179,27 @@ impl Stream {
 
     /// Reports a permission request, or its answer.
     pub(super) fn permission(&self, event: PermissionEvent) {
-        self.log.push(&match event {
-            PermissionEvent::Requested(asked) => SessionResponse::PermissionRequest(asked.question),
-            PermissionEvent::Resolved { id, outcome } => {
-                SessionResponse::PermissionResolved { request_id: id, decision: outcome }
+        match event {
+            PermissionEvent::Requested(asked) => {
+                self.asking.ask(asked.question.id, &asked.question.request);
+                self.log.push(&SessionResponse::PermissionRequest(asked.question));
             }
-        });
+            PermissionEvent::Resolved { id, outcome, answer } => {
+                self.resolve(id, outcome, answer.as_ref());
+            }
+        }
+    }
+
+    fn resolve(&self, id: PermissionId, outcome: PermissionOutcome, answer: Option<&Answer>) {
+        self.log.push(&SessionResponse::PermissionResolved { request_id: id, decision: outcome });
+        self.asking.settle(id, outcome, answer);
     }
 
     /// Takes over the permission requests of a turn that was cut off.
     pub(super) fn set_interrupted(&self, questions: BTreeMap<PermissionId, OpenQuestion>) {
+        for (id, open) in &questions {
+            self.asking.ask_again(*id, &open.request, open.asked_at);
+        }
         self.state.lock().interrupted = questions;
     }
 
@@ -195,10 +213,11 @@ impl Stream {
         &self,
         id: PermissionId,
         outcome: PermissionOutcome,
+        answer: Option<&Answer>,
     ) -> Option<(PermissionRequest, bool)> {
         let mut state = self.state.lock();
         let question = state.interrupted.remove(&id)?;
-        self.log.push(&SessionResponse::PermissionResolved { request_id: id, decision: outcome });
+        self.resolve(id, outcome, answer);
         Some((question.request, state.interrupted.is_empty()))
     }
 
@@ -209,8 +228,7 @@ impl Stream {
 
     fn withdraw(&self, state: &mut State) {
         for id in std::mem::take(&mut state.interrupted).into_keys() {
-            let decision = PermissionOutcome::Withdrawn;
-            self.log.push(&SessionResponse::PermissionResolved { request_id: id, decision });
+            self.resolve(id, PermissionOutcome::Withdrawn, None);
         }
     }
 

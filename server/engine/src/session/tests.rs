@@ -2,6 +2,7 @@
 
 mod continuation;
 mod ending;
+mod inbox;
 mod interrupted;
 mod ordering;
 mod parking;

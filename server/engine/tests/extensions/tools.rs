@@ -1,5 +1,6 @@
 //! The tools that extensions add to a session.
 
+use agents::permission::Answer;
 use wire::{PendingPermission, PermissionDecision, PermissionKind};
 
 use super::*;
@@ -177,7 +178,9 @@ async fn ask_and_decide(
     project
         .sessions
         .get(id)
-        .and_then(|session| session.answer_permission(question.id, decision))
+        .and_then(|session| {
+            session.answer_permission(question.id, &Answer::new(decision, "tester"))
+        })
         .expect("it waits");
     (question, project.read_turn(id, number).await)
 }

@@ -3,11 +3,12 @@
 mod random;
 
 use wire::{
-    EntityState, JobId, JobResponse, JobStatus, PermissionMode, SessionResponse, TaskId,
-    TaskResponse, Usage, WorkStatus,
+    EntityState, InboxResponse, JobId, JobResponse, JobStatus, PermissionMode, SessionResponse,
+    TaskId, TaskResponse, Usage, WorkStatus,
 };
 
 use super::*;
+use crate::journal::Entity;
 
 /// How a session of a test was started.
 pub(crate) fn started() -> SessionNote {
@@ -145,5 +146,41 @@ fn notes_are_read_as_they_were_written() {
     for note in notes {
         let json = serde_json::to_string(&note).expect("json");
         assert_eq!(serde_json::from_str::<SessionNote>(&json).expect(&json), note);
+    }
+}
+
+#[test]
+fn a_question_waits_until_it_is_answered_and_belongs_to_its_session() {
+    use EntityState::{Canceled, Failed, Succeeded, Waiting};
+
+    let added = r#"{"callback":"inboxAdded","id":"permission-00000000-0000-4000-8000-000000000001",
+        "kind":"permission","title":"t","detail":"long","diff":"long","options":[],"askedAt":"a",
+        "sessionId":"session-00000000-0000-4000-8000-000000000002","folder":"/src"}"#;
+    let added: InboxResponse = serde_json::from_str(added).expect("an item");
+    let mut asked = QuestionFold::default();
+    asked.apply(3, &added);
+    let record = asked.record();
+    let session = "session-00000000-0000-4000-8000-000000000002".parse().expect("an id");
+    assert_eq!((record.state, record.started_at, record.ended_at), (Waiting, 3, None));
+    assert_eq!((&*record.title, &*record.folder), ("t", "/src"));
+    assert_eq!(record.parent, Some(Entity::Session(session)));
+    assert_eq!(asked.item().and_then(|item| item.detail.as_deref()), Some("long"));
+    for (decision, state) in
+        [("approve", Succeeded), ("answer", Succeeded), ("deny", Failed), ("timed-out", Canceled)]
+    {
+        let mut fold = asked.clone();
+        let answer = format!(
+            r#"{{"callback":"inboxResolved","id":"permission-00000000-0000-4000-8000-000000000001",
+                "decision":"{decision}","by":"me"}}"#
+        );
+        fold.apply(7, &serde_json::from_str(&answer).expect("an answer"));
+        fold.note(7, &QuestionNote::Text { text: "because".to_owned() });
+        let record = fold.record();
+        assert_eq!((record.state, record.ended_at), (state, Some(7)), "{decision}");
+        let QuestionDetail { item, answer, text } = QuestionDetail::read(&record).expect("detail");
+        assert_eq!((item.detail, item.diff), (None, None), "lists need no long texts");
+        let by = answer.map(|answer| (answer.decision.as_str(), answer.by));
+        assert_eq!(by, Some((decision, "me".to_owned())));
+        assert_eq!(text.as_deref(), Some("because"));
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use wire::{EntityKind, JobId, LiveId, SessionId, TaskId};
+use wire::{EntityKind, JobId, PermissionId, SessionId, TaskId};
 
 /// Identifies a stream by what it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -12,20 +12,32 @@ pub enum Entity {
     Session(SessionId),
     Task(TaskId),
     Job(JobId),
-    /// The portal itself, which has no kind and is in no list.
+    /// Something that was asked of a person. Has lists of its own.
+    Question(PermissionId),
+    /// The portal itself, which is in no list.
     Portal,
 }
 
 const PORTAL: &str = "portal";
+/// The kind of questions, as it is stored and queried.
+const QUESTION: &str = "question";
 
 impl Entity {
-    /// What sort of thing it is; `None` for the portal.
+    /// What sort of thing it is; `None` for what the history does not list.
     pub fn kind(self) -> Option<EntityKind> {
         match self {
             Self::Session(_) => Some(EntityKind::Session),
             Self::Task(_) => Some(EntityKind::Task),
             Self::Job(_) => Some(EntityKind::Job),
-            Self::Portal => None,
+            Self::Question(_) | Self::Portal => None,
+        }
+    }
+
+    /// The kind as it is stored; `None` for what is in no list at all.
+    pub(super) fn stored_kind(self) -> Option<&'static str> {
+        match self {
+            Self::Question(_) => Some(QUESTION),
+            other => other.kind().map(EntityKind::as_str),
         }
     }
 }
@@ -48,13 +60,9 @@ impl From<JobId> for Entity {
     }
 }
 
-impl From<LiveId> for Entity {
-    fn from(id: LiveId) -> Self {
-        match id {
-            LiveId::Session(id) => Self::Session(id),
-            LiveId::Task(id) => Self::Task(id),
-            LiveId::Job(id) => Self::Job(id),
-        }
+impl From<PermissionId> for Entity {
+    fn from(id: PermissionId) -> Self {
+        Self::Question(id)
     }
 }
 
@@ -64,6 +72,7 @@ impl fmt::Display for Entity {
             Self::Session(id) => fmt::Display::fmt(id, f),
             Self::Task(id) => fmt::Display::fmt(id, f),
             Self::Job(id) => fmt::Display::fmt(id, f),
+            Self::Question(id) => fmt::Display::fmt(id, f),
             Self::Portal => f.write_str(PORTAL),
         }
     }
@@ -71,16 +80,24 @@ impl fmt::Display for Entity {
 
 /// The text is not the id of any kind of entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not the id of a session, a task or a job")]
+#[error("not the id of a session, a task, a job or a question")]
 pub struct ParseEntityError;
 
 impl FromStr for Entity {
     type Err = ParseEntityError;
 
     fn from_str(text: &str) -> Result<Self, ParseEntityError> {
-        if text == PORTAL {
-            return Ok(Self::Portal);
-        }
-        text.parse::<LiveId>().map(Self::from).map_err(|_| ParseEntityError)
+        let entity = if text == PORTAL {
+            Ok(Self::Portal)
+        } else if text.starts_with(SessionId::PREFIX) {
+            text.parse().map(Self::Session)
+        } else if text.starts_with(TaskId::PREFIX) {
+            text.parse().map(Self::Task)
+        } else if text.starts_with(JobId::PREFIX) {
+            text.parse().map(Self::Job)
+        } else {
+            text.parse().map(Self::Question)
+        };
+        entity.map_err(|_| ParseEntityError)
     }
 }

@@ -5,7 +5,7 @@ mod random;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wire::{EntityKind, EntityState, JobId, SessionId, TaskId, Usage};
+use wire::{EntityKind, EntityState, JobId, PermissionId, SessionId, TaskId, Usage};
 
 use super::{
     Append, Batch, Chunk, Cursor, Entity, Fact, HistoryQuery, Journal, MemoryJournal, OpenEntities,
@@ -65,6 +65,7 @@ conformance! {
     open_blocks_and_cursors_are_kept,
     notes_can_be_replaced_by_fewer,
     the_portal_is_in_no_list_and_stays,
+    questions_have_lists_of_their_own_and_go_with_their_session,
 }
 
 fn fact(at: u64, json: &str) -> Fact {
@@ -517,4 +518,28 @@ async fn the_portal_is_in_no_list_and_stays(journal: Kept) {
     assert_eq!(journal.expire(u64::MAX).await, Ok(0));
     journal.delete(Entity::Portal).await.expect("no error");
     assert_eq!(journal.notes(Entity::Portal).await.expect("notes").len(), 1);
+}
+
+async fn questions_have_lists_of_their_own_and_go_with_their_session(journal: Kept) {
+    let asking = session();
+    keep(&*journal, begin(asking, "word", Vec::new())).await;
+    let questions: Vec<_> = (0..3).map(|_| Entity::from(PermissionId::generate())).collect();
+    for (index, question) in questions.iter().enumerate() {
+        let ended_at = (index == 1).then_some(9);
+        let title = format!("word {index}");
+        let record = Record { parent: Some(asking), ended_at, ..record(&title) };
+        keep(&*journal, Append { record: Some(record), ..Append::new(*question, 0, 0) }).await;
+    }
+    assert_eq!(titles(&*journal, query()).await, ["word"]);
+    let kinds = HistoryQuery { kind: Some(EntityKind::Session), ..query() };
+    assert_eq!(titles(&*journal, kinds).await, ["word"]);
+    search_until(&*journal, "word", &["word"]).await;
+    let all = HistoryQuery { questions: true, ..query() };
+    assert_eq!(titles(&*journal, all).await, ["word 2", "word 1", "word 0"]);
+    let mut open = OpenEntities::questions(&*journal);
+    let page = open.next().await.expect("read").expect("a page");
+    let open: Vec<_> = page.into_iter().map(|(entity, _)| entity).collect();
+    assert_eq!(open, [questions[2], questions[0]]);
+    journal.delete(asking).await.expect("deleted");
+    assert_gone(&*journal, &questions).await;
 }

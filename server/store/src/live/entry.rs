@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wire::{JobResponse, SessionResponse, TaskResponse};
+use wire::{InboxResponse, JobResponse, PermissionId, SessionResponse, TaskResponse};
 
-use crate::fold::{Fold, JobFold, SessionFold, TaskFold};
+use crate::fold::{Fold, JobFold, QuestionFold, SessionFold, TaskFold};
 
 /// Identifies a block within one log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +29,10 @@ pub enum Part<'a> {
     Complete(BlockRef<'a>, &'a str),
     /// Closes the block with an entry that doesn't repeat the text, so the deltas stay, merged.
     End(BlockRef<'a>),
+    /// Adds something that a later entry removes.
+    Adds(PermissionId),
+    /// Removes it. Readers that have read neither get neither.
+    Removes(PermissionId),
 }
 
 /// An entry of a log.
@@ -64,6 +68,21 @@ impl LiveEntry for JobResponse {
 
     fn is_searchable(&self) -> bool {
         false
+    }
+}
+
+impl LiveEntry for InboxResponse {
+    type Fold = QuestionFold;
+
+    fn is_searchable(&self) -> bool {
+        false
+    }
+
+    fn part(&self) -> Part<'_> {
+        match self {
+            Self::InboxAdded(item) => Part::Adds(item.id),
+            Self::InboxResolved(answer) => Part::Removes(answer.id),
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! What happened, in order, and how far a reader has come. No clock, no waiting, no readers.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
+use wire::PermissionId;
 
 use super::entry::{BlockRef, LiveEntry, Part};
 use crate::journal::Position;
@@ -25,6 +26,11 @@ pub(super) struct History {
     facts: u64,
     /// Where the facts stand that are not durable yet. Readers do not get past the first of them.
     waiting: VecDeque<usize>,
+    /// How many items were there before the first one that is left, all of them facts.
+    dropped: usize,
+    /// Where things were added that were not removed since, and where others were added and removed.
+    added: HashMap<PermissionId, usize>,
+    removed: VecDeque<(usize, usize)>,
 }
 
 /// What an entry adds to the stored facts.
@@ -53,6 +59,8 @@ enum Item {
     /// The same in a log that was restored, which has no runs.
     Text(Arc<str>, BlockNumber),
     Run(Run),
+    /// Something was added or removed, and every reader has read both.
+    Gone,
 }
 
 impl Item {
@@ -63,7 +71,7 @@ impl Item {
     fn json(&self) -> Option<&Arc<str>> {
         match self {
             Self::Entry(json) | Self::End(json, _) | Self::Text(json, _) => Some(json),
-            Self::Stored | Self::Run(_) => None,
+            Self::Stored | Self::Run(_) | Self::Gone => None,
         }
     }
 
@@ -251,6 +259,12 @@ impl History {
         }
     }
 
+    /// An empty history whose facts are counted from here on, so that a place in an earlier history
+    /// with the same name is before its beginning. Its entries may have no blocks.
+    pub(super) fn starting_at(facts: usize) -> Self {
+        Self { facts: facts as u64, dropped: facts, ..Self::default() }
+    }
+
     /// Adds an entry. What it adds to the facts is not shown to readers before it is
     /// [settled](Self::settle).
     pub(super) fn push<E: LiveEntry>(
@@ -292,6 +306,15 @@ impl History {
                 block.text.lock().text.shrink_to_fit();
                 self.kept.push(block);
             }
+            Part::Adds(id) => {
+                self.added.insert(id, self.end());
+                self.add(at, json(entry), Item::Entry, &mut staged);
+            }
+            Part::Removes(id) => {
+                let added = self.added.remove(&id).unwrap_or(self.end());
+                self.removed.push_back((added, self.end()));
+                self.add(at, json(entry), Item::Entry, &mut staged);
+            }
             // What belongs to no open block is kept as it is rather than lost.
             _ => self.add(at, json(entry), Item::Entry, &mut staged),
         }
@@ -306,7 +329,7 @@ impl History {
         staged: &mut Staged,
     ) {
         self.facts += 1;
-        self.waiting.push_back(self.items.len());
+        self.waiting.push_back(self.end());
         self.items.push(Timed { at, what: item(json.clone()) });
         staged.facts.push(Timed { at, what: json });
     }
@@ -338,8 +361,8 @@ impl History {
 
     /// The place that a position names: of another reader, or from another life of the server.
     pub(super) fn find<E: LiveEntry>(&mut self, position: &Position) -> Place {
-        let mut place = Place::default();
-        while let Some(item) = self.items.get(place.item)
+        let mut place = self.not_dropped(&Place::default());
+        while let Some(item) = self.items.get(place.item - self.dropped)
             && place.seq < position.seq
         {
             place.step(item.what.is_fact());
@@ -400,9 +423,39 @@ impl History {
         Some(Arc::new(Block { number, start, kind: name.kind, id: name.id.into(), text }))
     }
 
-    /// How many items readers may see.
-    fn visible(&self) -> usize {
-        self.waiting.front().copied().unwrap_or(self.items.len())
+    /// The items that readers may see.
+    fn visible(&self) -> &[Timed<Item>] {
+        let end = self.waiting.front().copied().unwrap_or(self.end());
+        &self.items[..end - self.dropped]
+    }
+
+    /// Where the next item will be.
+    fn end(&self) -> usize {
+        self.dropped + self.items.len()
+    }
+
+    /// The place, or the first one that is left if it is before that.
+    fn not_dropped(&self, place: &Place) -> Place {
+        if place.item >= self.dropped {
+            return place.clone();
+        }
+        Place { item: self.dropped, seq: self.dropped as u64, inside: Vec::new() }
+    }
+
+    /// Forgets what was added and removed, if all readers have read that. They are at these places.
+    pub(super) fn forget_removed<'a>(&mut self, readers: impl Iterator<Item = &'a Place>) {
+        let visible = self.dropped + self.visible().len();
+        let read = readers.map(|place| place.item).min().unwrap_or(visible).min(visible);
+        while let Some((added, removed)) = self.removed.pop_front_if(|(_, removed)| *removed < read)
+        {
+            for index in [added, removed] {
+                self.items[index - self.dropped].what = Item::Gone;
+            }
+        }
+        let is_gone = |item: &Timed<Item>| matches!(item.what, Item::Gone);
+        let gone = self.items.iter().take_while(|item| is_gone(item)).count();
+        self.items.drain(..gone);
+        self.dropped += gone;
     }
 
     fn find_open(&self, name: BlockRef<'_>) -> Option<usize> {
@@ -432,9 +485,9 @@ impl History {
     /// What comes after a position, as long as there is room, and the position after that.
     pub(super) fn read(&self, from: &Place, room: &mut Room) -> (Vec<Timed<Piece>>, Place) {
         let mut pieces = Vec::new();
-        let mut next = from.clone();
-        let visible = &self.items[..self.visible()];
-        while let Some(Timed { at, what }) = visible.get(next.item)
+        let mut next = self.not_dropped(from);
+        let visible = self.visible();
+        while let Some(Timed { at, what }) = visible.get(next.item - self.dropped)
             && room.is_left()
         {
             let piece = match what {
@@ -442,7 +495,7 @@ impl History {
                     next.step(true);
                     Some(Piece::Entry(json.clone()))
                 }
-                Item::Stored => {
+                Item::Stored | Item::Gone => {
                     next.step(true);
                     None
                 }
@@ -462,7 +515,7 @@ impl History {
                 Item::Run(run) => {
                     let piece = run.read(&mut next);
                     if piece.is_none() {
-                        if next.item + 1 == self.items.len() {
+                        if next.item + 1 == self.end() {
                             // It may still grow: stay here, at its present end.
                             break;
                         }
@@ -481,8 +534,12 @@ impl History {
 
     /// True if [`read`](Self::read) would find anything. Costs the same however much that is.
     pub(super) fn has_more(&self, from: &Place) -> bool {
-        match self.items[..self.visible()].get(from.item..) {
+        match self.visible().get(from.item.saturating_sub(self.dropped)..) {
             None | Some([] | [Timed { what: Item::Stored, .. }]) => false,
+            // Rarely more than a few: they are dropped when they come first.
+            Some(rest @ [Timed { what: Item::Gone, .. }, ..]) => {
+                rest.iter().any(|item| !matches!(item.what, Item::Gone))
+            }
             Some([Timed { what: Item::Run(run), .. }]) => {
                 run.to > run.from.max(from.bytes_read(run.block.as_ptr()))
             }
@@ -495,6 +552,12 @@ impl History {
     pub(super) fn shrink(&mut self) {
         self.items.shrink_to_fit();
         self.kept.shrink_to_fit();
+    }
+
+    /// How many items are in memory, for tests.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.items.len()
     }
 
     /// Bytes of text that are kept for deltas, for tests and measurements.

@@ -77,6 +77,15 @@ impl<E: LiveEntry> LiveLog<E> {
         Self::with(shared, None)
     }
 
+    /// An empty log that is not kept, with positions of its own: those of an earlier log with the
+    /// same purpose are before its beginning.
+    pub(super) fn begin_anew(shared: Arc<LiveShared>) -> Arc<Self> {
+        let began = usize::try_from(shared.next_time()).unwrap_or_default();
+        let log = Self::with(shared, None);
+        log.state.lock().history = History::starting_at(began);
+        log
+    }
+
     /// The empty log of an entity that may yet fail to start. Nothing of it is kept, or shown,
     /// before it [begins](Self::begin).
     pub fn prepare(shared: Arc<LiveShared>, entity: Entity) -> Arc<Self> {
@@ -314,6 +323,8 @@ impl<E: LiveEntry> LiveLog<E> {
         if state.readers.capacity() > 4 * state.readers.len() + 16 {
             state.readers.shrink_to_fit();
         }
+        let State { history, readers, .. } = &mut *state;
+        history.forget_removed(readers.values().map(|reader| &reader.place));
         over && state.readers.is_empty()
     }
 
@@ -326,6 +337,11 @@ impl<E: LiveEntry> LiveLog<E> {
         state.ended.is_none()
             && state.readers.is_empty()
             && state.keeping.as_ref().is_some_and(is_stored)
+    }
+
+    #[cfg(test)]
+    pub(super) fn entries(&self) -> usize {
+        self.state.lock().history.len()
     }
 
     #[cfg(test)]

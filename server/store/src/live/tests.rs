@@ -1,5 +1,6 @@
 //! Every rule of live responses, in virtual time.
 
+mod board;
 mod interleaving;
 mod keeping;
 mod positions;

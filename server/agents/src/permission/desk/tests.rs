@@ -35,6 +35,10 @@ fn desk() -> (PermissionDesk, Arc<Mutex<Vec<PermissionEvent>>>) {
     (desk, events)
 }
 
+fn answer(decision: PermissionDecision) -> Answer {
+    Answer::new(decision, "tester")
+}
+
 fn outcomes(events: &Mutex<Vec<PermissionEvent>>) -> Vec<PermissionOutcome> {
     let outcome = |event: &PermissionEvent| match event {
         PermissionEvent::Requested(_) => None,
@@ -61,13 +65,13 @@ async fn a_question_waits_until_it_is_answered() {
         let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
         assert!(poll(asking.as_mut()).is_pending());
         let id = waiting(&desk);
-        assert_eq!(desk.resolve(id, decision), Ok(()));
+        assert_eq!(desk.resolve(id, &answer(decision)), Ok(()));
         assert_eq!(asking.await.is_ok(), approved);
         assert!(desk.pending().is_empty());
         let question = PendingPermission { id, request: question(PermissionKind::Write) };
         let expected = [
             PermissionEvent::Requested(PendingQuestion { asker: ASKER.clone(), question }),
-            PermissionEvent::Resolved { id, outcome },
+            PermissionEvent::Resolved { id, outcome, answer: Some(answer(decision)) },
         ];
         assert_eq!(*events.lock(), expected);
     }
@@ -79,12 +83,15 @@ async fn the_first_answer_counts() {
     let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
     assert!(poll(asking.as_mut()).is_pending());
     let id = waiting(&desk);
-    assert_eq!(desk.resolve(id, PermissionDecision::Deny), Ok(()));
-    assert_eq!(desk.resolve(id, PermissionDecision::Approve), Err(NotPending(id)));
+    assert_eq!(desk.resolve(id, &answer(PermissionDecision::Deny)), Ok(()));
+    assert_eq!(desk.resolve(id, &answer(PermissionDecision::Approve)), Err(NotPending(id)));
     assert_eq!(asking.await, Err(Denied { reason: "refused by the user".to_owned() }));
     assert_eq!(outcomes(&events), [PermissionOutcome::Denied]);
     let unknown = PermissionId::generate();
-    assert_eq!(desk.resolve(unknown, PermissionDecision::Approve), Err(NotPending(unknown)));
+    assert_eq!(
+        desk.resolve(unknown, &answer(PermissionDecision::Approve)),
+        Err(NotPending(unknown))
+    );
 }
 
 #[tokio::test]
@@ -97,7 +104,7 @@ async fn always_holds_for_its_kind_also_for_those_that_wait() {
     let id = waiting(&desk);
     assert!(poll(second.as_mut()).is_pending());
     assert!(poll(other.as_mut()).is_pending());
-    assert_eq!(desk.resolve(id, PermissionDecision::ApproveAlways), Ok(()));
+    assert_eq!(desk.resolve(id, &answer(PermissionDecision::ApproveAlways)), Ok(()));
     assert_eq!(first.await, Ok(()));
     assert_eq!(second.await, Ok(()));
     assert!(poll(other.as_mut()).is_pending());
@@ -124,7 +131,7 @@ async fn an_answer_at_the_last_moment_wins() {
     assert!(poll(asking.as_mut()).is_pending());
     let id = waiting(&desk);
     tokio::time::advance(Duration::from_secs(121)).await;
-    assert_eq!(desk.resolve(id, PermissionDecision::Approve), Ok(()));
+    assert_eq!(desk.resolve(id, &answer(PermissionDecision::Approve)), Ok(()));
     assert_eq!(asking.await, Ok(()));
     assert_eq!(outcomes(&events), [PermissionOutcome::Approved]);
 }
@@ -169,7 +176,7 @@ async fn asking_again_forgets_what_was_always_approved() {
     {
         let mut asking = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
         assert!(poll(asking.as_mut()).is_pending());
-        desk.resolve(waiting(&desk), PermissionDecision::ApproveAlways).expect("it waits");
+        desk.resolve(waiting(&desk), &answer(PermissionDecision::ApproveAlways)).expect("it waits");
         asking.await.expect("approved");
     }
     desk.set_mode(PermissionMode::Ask);
@@ -189,7 +196,7 @@ async fn no_mode_answers_for_a_file_that_runs_later() {
     desk.set_mode(PermissionMode::ApproveAll);
     assert!(poll(asking.as_mut()).is_pending());
     assert!(desk.pending()[0].question.request.each_time);
-    desk.resolve(waiting(&desk), PermissionDecision::ApproveAlways).expect("it waits");
+    desk.resolve(waiting(&desk), &answer(PermissionDecision::ApproveAlways)).expect("it waits");
     assert_eq!(asking.await, Ok(()));
     assert_eq!(outcomes(&events), [PermissionOutcome::Approved], "once");
     // Nor does an extension.
@@ -265,7 +272,7 @@ async fn no_answer_overtakes_the_limit() {
     assert!(poll(asking.as_mut()).is_pending());
     let id = waiting(&desk);
     limit.narrow(PermissionMode::Deny);
-    assert_eq!(desk.resolve(id, PermissionDecision::Approve), Err(NotPending(id)));
+    assert_eq!(desk.resolve(id, &answer(PermissionDecision::Approve)), Err(NotPending(id)));
     assert!(asking.await.is_err());
 }
 
@@ -275,7 +282,7 @@ async fn a_limit_that_asks_keeps_questions_waiting_and_forgets_what_was_always_a
     let desk = limited(PermissionMode::Ask, &limit);
     let mut first = pin!(desk.request(&ASKER, question(PermissionKind::Write)));
     assert!(poll(first.as_mut()).is_pending());
-    desk.resolve(waiting(&desk), PermissionDecision::ApproveAlways).expect("it waits");
+    desk.resolve(waiting(&desk), &answer(PermissionDecision::ApproveAlways)).expect("it waits");
     let mut second = pin!(desk.request(&ASKER, question(PermissionKind::Command)));
     assert!(poll(second.as_mut()).is_pending());
     limit.narrow(PermissionMode::Ask);

@@ -4,7 +4,7 @@ use wire::{PermissionDecision, PermissionKind, PermissionMode};
 
 use super::*;
 
-use crate::permission::{DenyAll, DeskRules, PermissionDesk};
+use crate::permission::{Answer, DenyAll, DeskRules, PermissionDesk};
 
 fn readme(content: &str) -> Value {
     json!({ "path": "README.md", "content": content })
@@ -198,7 +198,7 @@ async fn a_call_that_is_dropped_while_it_waits_changes_nothing() {
             tokio::task::yield_now().await;
         }
         let id = desk.pending().first().expect("a question").question.id;
-        desk.resolve(id, PermissionDecision::Approve)
+        desk.resolve(id, &Answer::new(PermissionDecision::Approve, "tester"))
     };
     let call = fixture.call("createFile", json!({ "path": "new", "content": "" }));
     let (outcome, approved) = tokio::join!(call, approve);

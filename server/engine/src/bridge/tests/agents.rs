@@ -133,7 +133,11 @@ async fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
     fixture.pursue(&[read(), create, edit("# Stale\n"), finish("")]).await;
     let question = fixture.approval_request().await;
     fs::write(fixture.folders[0].path().join("README.md"), "# Newer\n").expect("file");
-    fixture.bridge.decide(&question.approval_id.to_string(), true, false).await.expect("pending");
+    fixture
+        .bridge
+        .decide(&question.approval_id.to_string(), true, false, "tester")
+        .await
+        .expect("pending");
     let (text, done) = fixture.end().await;
     assert_eq!(ended(&done), (RunEnd::Done, None));
     assert!(text.contains("changed since it was read, read it again"), "{text}");
@@ -166,8 +170,8 @@ async fn nothing_changes_before_it_is_approved() {
     let history = fixture.history().await;
     assert_eq!(history.approvals, std::slice::from_ref(&question));
     let id = question.approval_id.to_string();
-    fixture.bridge.decide(&id, true, false).await.expect("pending");
-    let decided = fixture.bridge.decide(&id, false, false).await;
+    fixture.bridge.decide(&id, true, false, "tester").await.expect("pending");
+    let decided = fixture.bridge.decide(&id, false, false, "tester").await;
     assert_eq!(decided, Err(BridgeError::ApprovalNotFound(id)), "the first decision counts");
     let Event::ApprovalDecision(decision) = fixture.event().await else { panic!("a decision") };
     assert!(decision.approved && decision.approval_id == question.approval_id);
@@ -176,7 +180,11 @@ async fn nothing_changes_before_it_is_approved() {
     assert_eq!(fixture.text("README.md"), "# Bye\n");
     assert_eq!((&*question.action, &*question.path), ("createFile", "new.md"));
     assert_eq!(question.content_preview.as_deref(), Some("new\n"));
-    fixture.bridge.decide(&question.approval_id.to_string(), false, false).await.expect("pending");
+    fixture
+        .bridge
+        .decide(&question.approval_id.to_string(), false, false, "tester")
+        .await
+        .expect("pending");
     let (text, done) = fixture.end().await;
     assert_eq!(ended(&done), (RunEnd::Done, None));
     assert!(text.contains("Failed: refused by the user"), "{text}");
@@ -255,7 +263,11 @@ async fn rights_are_taken_away_from_an_agent_at_work() {
     fs::write(folder.join("go"), "").expect("file");
     let request = fixture.approval_request().await;
     assert_eq!((&*request.action, &*request.path), ("createFile", "docs/new.md"));
-    fixture.bridge.decide(&request.approval_id.to_string(), false, false).await.expect("it waits");
+    fixture
+        .bridge
+        .decide(&request.approval_id.to_string(), false, false, "tester")
+        .await
+        .expect("it waits");
     assert_eq!(ended(&fixture.end().await.1), (RunEnd::Done, None));
     assert!(made("go") && !made("done") && !made("new.md") && !made("docs/new.md"));
     fixture.finish().await;

@@ -40,7 +40,13 @@ async fn a_pending_question_is_withdrawn() {
     let Event::ApprovalDecision(decision) = fixture.event().await else { panic!("a decision") };
     assert_eq!(decision.outcome, wire::PermissionOutcome::Withdrawn);
     assert_eq!(ended(&fixture.end().await.1), CANCELLED);
-    assert!(fixture.bridge.decide(&question.approval_id.to_string(), true, false).await.is_err());
+    assert!(
+        fixture
+            .bridge
+            .decide(&question.approval_id.to_string(), true, false, "tester")
+            .await
+            .is_err()
+    );
     assert!(!fixture.exists("new.md"));
     fixture.finish().await;
 }
@@ -110,7 +116,7 @@ async fn unknown_runs_and_questions_are_not_found() {
         let error = Err(BridgeError::RunNotFound(id.to_owned()));
         assert_eq!(fixture.bridge.cancel(id).await, error);
         let error = Err(BridgeError::ApprovalNotFound(id.to_owned()));
-        assert_eq!(fixture.bridge.decide(id, true, false).await, error);
+        assert_eq!(fixture.bridge.decide(id, true, false, "tester").await, error);
     }
     fixture.finish().await;
 }

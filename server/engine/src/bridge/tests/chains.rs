@@ -86,7 +86,7 @@ async fn questions_stay_in_the_history_where_they_were_asked() {
     fixture.pursue(&[create, finish("ok")]).await;
     let question = fixture.approval_request().await;
     let id = question.approval_id.to_string();
-    fixture.bridge.decide(&id, false, false).await.expect("pending");
+    fixture.bridge.decide(&id, false, false, "tester").await.expect("pending");
     fixture.end().await;
     let history = fixture.history().await;
     let [asked] = &*history.messages[1].approvals else { panic!("{history:?}") };
@@ -105,7 +105,11 @@ async fn what_is_approved_always_is_not_asked_again_until_it_is_cleared() {
         |path: &str| act(&json!({ "tool": "createFile", "path": path, "content": "new\n" }));
     fixture.pursue(&[create("a.md"), create("b.md"), finish("ok")]).await;
     let question = fixture.approval_request().await;
-    fixture.bridge.decide(&question.approval_id.to_string(), true, true).await.expect("pending");
+    fixture
+        .bridge
+        .decide(&question.approval_id.to_string(), true, true, "tester")
+        .await
+        .expect("pending");
     assert_eq!(ended(&fixture.end().await.1), (RunEnd::Done, None));
     fixture.pursue(&[create("c.md"), finish("ok")]).await;
     assert_eq!(ended(&fixture.end().await.1), (RunEnd::Done, None));

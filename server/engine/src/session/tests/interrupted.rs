@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use agents::permission::Answer;
 use store::fold::SessionNote;
 use store::journal::SqliteJournal;
 use store::live::LiveLog;
@@ -12,31 +13,35 @@ use super::restart::{Server, query};
 use super::*;
 
 /// A data folder, and a folder to work in.
-struct Folders {
+pub(super) struct Folders {
     data: TempDir,
     work: TempDir,
 }
 
 impl Folders {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = || tempfile::tempdir().expect("a folder");
         Self { data: folder(), work: folder() }
     }
 
-    fn work(&self) -> &str {
+    pub(super) fn data(&self) -> &Path {
+        self.data.path()
+    }
+
+    pub(super) fn work(&self) -> &str {
         self.work.path().to_str().expect("a name")
     }
 
-    fn file(&self) -> Option<String> {
+    pub(super) fn file(&self) -> Option<String> {
         std::fs::read_to_string(self.work.path().join("a.txt")).ok()
     }
 
-    async fn server(&self) -> Server {
+    pub(super) async fn server(&self) -> Server {
         Server::start(self.data.path()).await
     }
 
     /// A server that stopped in order while a question was open and these prompts waited.
-    async fn interrupt(&self, waiting: &[&str]) -> (SessionId, PermissionId) {
+    pub(super) async fn interrupt(&self, waiting: &[&str]) -> (SessionId, PermissionId) {
         let server = self.server().await;
         let id = server.sessions.start(MODEL, self.work()).await.expect("a session");
         server.query(id, CREATE);
@@ -49,10 +54,11 @@ impl Folders {
     }
 }
 
-const CREATE: &str = r#"use the createFile tool with the arguments {"path":"a.txt","content":"x"}"#;
+pub(super) const CREATE: &str =
+    r#"use the createFile tool with the arguments {"path":"a.txt","content":"x"}"#;
 
 /// Reads with a new token until a question is asked.
-async fn read_question(harness: &Harness, id: SessionId) -> PermissionId {
+pub(super) async fn read_question(harness: &Harness, id: SessionId) -> PermissionId {
     read_until(harness, id, |response| match response {
         SessionResponse::PermissionRequest(question) => Some(question.id),
         _ => None,
@@ -93,7 +99,7 @@ async fn answer(
     question: PermissionId,
     decision: PermissionDecision,
 ) -> Result<(), SessionError> {
-    server.sessions.answer_permission(id, question, decision).await
+    server.sessions.answer_permission(id, question, &Answer::new(decision, "tester")).await
 }
 
 #[tokio::test]
@@ -144,7 +150,7 @@ async fn a_question_survives_a_crash_of_the_server() {
 }
 
 /// Writes what a server had written when it was killed while a question was open.
-async fn write_question(folders: &Folders, id: SessionId, question: PermissionId) {
+pub(super) async fn write_question(folders: &Folders, id: SessionId, question: PermissionId) {
     let journal = Arc::new(SqliteJournal::open(folders.data.path()).expect("a store"));
     let live = LiveShared::with_journal(LiveSettings::for_tests(), journal.clone());
     let log = LiveLog::<SessionResponse>::prepare(live, id.into());

@@ -1,18 +1,27 @@
 //! Whatever an agent reports, readers get tidy blocks.
 
+use std::path::Path;
+
+use agents::permission::Owner;
 use agents::{AgentEvent, TextKind};
 use proptest::prelude::*;
 use serde_json::json;
 use store::live::LiveLog;
 use wire::{ToolError, ToolResult};
 
+use super::super::asking::Asking;
 use super::super::stream::Stream;
 use super::*;
+use crate::inbox::Inbox;
 
 /// What readers get if an agent reports these events in a turn.
 async fn turn(events: impl IntoIterator<Item = AgentEvent>) -> Vec<SessionResponse> {
-    let log = LiveLog::new(LiveShared::new(LiveSettings::default()));
-    let stream = Stream::new(log.clone());
+    let shared = LiveShared::new(LiveSettings::default());
+    let log = LiveLog::new(shared.clone());
+    let inbox = Inbox::new(shared);
+    let owner = Owner { session: SessionId::generate(), task: None, work: None };
+    let asking = Asking::new(inbox, owner, Path::new(""), Duration::ZERO);
+    let stream = Stream::new(log.clone(), asking);
     let reader = ReaderKey::Token(LiveToken::generate());
     let mut seen = Vec::new();
     for event in events {

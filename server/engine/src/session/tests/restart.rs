@@ -53,6 +53,22 @@ impl Server {
         backend: Arc<dyn AgentBackend>,
         change: impl FnOnce(&mut SessionSettings),
     ) -> Self {
+        let server = Self::start_without_inbox(folder, backend, change).await;
+        server.sessions.inbox().restore().await.expect("restored");
+        server
+    }
+
+    /// A server that does not know what waited.
+    pub(super) async fn start_unrestored(folder: &Path) -> Self {
+        let simulated = Simulated::new(SimulatedSettings::for_tests());
+        Self::start_without_inbox(folder, Arc::new(simulated), |_| {}).await
+    }
+
+    async fn start_without_inbox(
+        folder: &Path,
+        backend: Arc<dyn AgentBackend>,
+        change: impl FnOnce(&mut SessionSettings),
+    ) -> Self {
         let journal = Arc::new(SqliteJournal::open(folder).expect("a store"));
         let live = LiveShared::with_journal(LiveSettings::for_tests(), journal.clone());
         recover(&live).await.expect("recovered");

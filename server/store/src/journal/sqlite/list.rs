@@ -61,7 +61,14 @@ fn by_age(
     query: &HistoryQuery,
     before: Option<i64>,
 ) -> Result<HistoryPage, rusqlite::Error> {
-    let mut conditions = vec!["e.kind IS NOT NULL"];
+    let mut conditions = vec![if query.questions {
+        "e.kind = 'question'"
+    } else if query.kind.is_some() {
+        "e.kind IS NOT NULL"
+    } else {
+        // Neither questions nor the portal, whose kind is null.
+        "e.kind <> 'question'"
+    }];
     if query.is_open {
         conditions.push("e.ended_at IS NULL");
     }

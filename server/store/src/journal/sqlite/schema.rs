@@ -12,7 +12,7 @@ use super::damage;
 const APPLICATION: i32 = 0x504f_5254;
 
 /// The migrations from each version of the tables to the next.
-pub(super) const MIGRATIONS: &[&str] = &[FIRST];
+pub(super) const MIGRATIONS: &[&str] = &[FIRST, QUESTIONS];
 
 /// The version of the tables that this program reads and writes.
 pub(super) const VERSION: usize = MIGRATIONS.len();
@@ -65,6 +65,9 @@ const FIRST: &str = "
         text, content = '', contentless_delete = 1, tokenize = 'unicode61 remove_diacritics 2'
     );
 ";
+
+/// The tables stay as they are, but have rows that earlier programs cannot read.
+const QUESTIONS: &str = "";
 
 /// Why a store can't be used. Displays as one line that includes the remedy.
 #[derive(Debug, thiserror::Error)]

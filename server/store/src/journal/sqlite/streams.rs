@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rusqlite::{Connection, OptionalExtension, params};
-use wire::{EntityKind, LiveToken};
+use wire::LiveToken;
 
 use super::rows::key;
 use crate::journal::{Append, Batch, Chunk, Cursor, Entity, Fact, Record, StoreError};
@@ -142,7 +142,7 @@ impl Streams {
                 "INSERT INTO entity (id, kind, parent, title, folder, state, started_at, usage, \
                  detail, facts, notes) VALUES (?1, ?2, ?3, '', '', '', 0, '', '', 0, 0)",
             )?
-            .execute(params![entity.to_string(), entity.kind().map(EntityKind::as_str), parent])?;
+            .execute(params![entity.to_string(), entity.stored_kind(), parent])?;
         Ok(Known { number: database.last_insert_rowid(), facts: 0, notes: 0, title: hash("") })
     }
 

@@ -167,7 +167,7 @@ async fn an_operator_sees_what_is_in_it_and_takes_it_out() {
 
     // While a server uses it.
     let info = SqliteJournal::info(folder.path()).expect("info");
-    assert_eq!((info.version, info.facts), (1, 2));
+    assert_eq!((info.version, info.facts), (2, 2));
     assert_eq!(info.entities, [("session".to_owned(), "idle".to_owned(), 1)]);
     let mut out = Vec::new();
     SqliteJournal::export(folder.path(), &mut out).expect("exported");
