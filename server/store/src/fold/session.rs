@@ -53,6 +53,16 @@ pub enum SessionNote {
         /// How permission requests are answered from now on.
         mode: PermissionMode,
     },
+    /// The models that continue its failed turns were chosen.
+    Fallback {
+        /// Their ids as the client named them, in the order in which they are tried.
+        models: Vec<String>,
+    },
+    /// An agent of another model took over, in a conversation of its own.
+    Switched {
+        /// The model as a client named it.
+        model: String,
+    },
     /// A user gave it a title.
     Renamed {
         /// The title; only its first line is used.
@@ -123,6 +133,7 @@ pub struct SessionFold {
     ended_at: Option<u64>,
     crashed: bool,
     model: String,
+    fallback: Option<Vec<String>>,
     folder: String,
     first_mode: Option<PermissionMode>,
     chosen_mode: Option<PermissionMode>,
@@ -185,9 +196,14 @@ pub struct ProjectState {
 }
 
 impl SessionFold {
-    /// The model it was started with.
+    /// The model that answers its prompts.
     pub fn model(&self) -> &str {
         &self.model
+    }
+
+    /// The models that somebody chose to continue its failed turns; `None` if nobody did.
+    pub fn fallback(&self) -> Option<&[String]> {
+        self.fallback.as_deref()
     }
 
     /// Where its agent works.
@@ -200,8 +216,8 @@ impl SessionFold {
         self.handle.as_deref()
     }
 
-    /// How often its conversation was replaced by a new one, because it could not be resumed: here
-    /// or in the sessions that it continues.
+    /// How often its conversation was replaced by a new one, because it could not be resumed or
+    /// another model took over: here or in the sessions that it continues.
     pub fn replaced(&self) -> u32 {
         self.replaced
     }
@@ -369,6 +385,13 @@ impl Fold<SessionResponse> for SessionFold {
             }
             SessionNote::QueuedFirst(prompt) => self.queue.push_front(prompt.clone()),
             SessionNote::Permissions { mode } => self.chosen_mode = Some(*mode),
+            SessionNote::Fallback { models } => self.fallback = Some(models.clone()),
+            SessionNote::Switched { model } => {
+                self.model.clone_from(model);
+                // It belongs to the backend of the model before.
+                self.handle = None;
+                self.replaced += 1;
+            }
             SessionNote::Renamed { title } => {
                 self.title = first_line(title);
                 self.is_renamed = true;

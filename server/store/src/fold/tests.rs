@@ -184,3 +184,18 @@ fn a_question_waits_until_it_is_answered_and_belongs_to_its_session() {
         assert_eq!(text.as_deref(), Some("because"));
     }
 }
+
+#[test]
+fn another_model_takes_over_without_the_handle_of_the_one_before() {
+    let mut fold = SessionFold::default();
+    fold.note(1, &started());
+    fold.note(2, &SessionNote::Handle { handle: Some("h".to_owned()) });
+    assert_eq!((fold.model(), fold.fallback(), fold.replaced()), ("m", None, 0));
+    fold.note(3, &SessionNote::Fallback { models: vec!["n".to_owned()] });
+    fold.note(4, &SessionNote::Switched { model: "n".to_owned() });
+    assert_eq!((fold.model(), fold.handle(), fold.replaced()), ("n", None, 1));
+    assert_eq!(fold.record().model.as_deref(), Some("n"));
+    assert_eq!(fold.fallback(), Some(&["n".to_owned()][..]));
+    fold.note(5, &SessionNote::Fallback { models: Vec::new() });
+    assert_eq!(fold.fallback(), Some(&[][..]), "none, whatever the default");
+}

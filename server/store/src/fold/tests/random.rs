@@ -70,6 +70,8 @@ fn in_session() -> impl Strategy<Value = Happening<SessionResponse, SessionNote>
         Just(N(SessionNote::HandedOver)),
         text().prop_map(|title| N(SessionNote::Renamed { title })),
         mode.prop_map(|mode| N(SessionNote::Permissions { mode })),
+        prop::collection::vec(text(), 0..3).prop_map(|models| N(SessionNote::Fallback { models })),
+        text().prop_map(|model| N(SessionNote::Switched { model })),
         prop::option::of(Just("h".to_owned())).prop_map(|handle| N(SessionNote::Handle { handle })),
         any::<bool>().prop_map(|crashed| N(SessionNote::Closed { crashed })),
     ]
