@@ -241,6 +241,10 @@ pub enum AgentError {
     /// The turn failed; the conversation can go on.
     #[error("{0}")]
     Failed(String),
+    /// The turn was ended at a limit of the portal. The provider is not to blame, and the
+    /// conversation can go on.
+    #[error("{0}")]
+    LimitReached(String),
     /// The conversation has crashed and cannot go on.
     #[error("{0}")]
     Crashed(String),

@@ -65,7 +65,7 @@ impl Conversation {
                 }
             }
         }
-        Err(AgentError::Failed(format!(
+        Err(AgentError::LimitReached(format!(
             "the model has used tools {limit} times without finishing, which is the limit \
              for one prompt; ask it to continue if it should"
         )))

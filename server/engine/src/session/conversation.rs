@@ -162,7 +162,11 @@ impl Conversation {
         let stop = result.as_ref().ok().copied();
         let ended = match result {
             Err(AgentError::Crashed(message)) => TurnEnd::Crashed(message),
-            Err(AgentError::Failed(message) | AgentError::Unavailable(message)) => {
+            Err(
+                AgentError::Failed(message)
+                | AgentError::Unavailable(message)
+                | AgentError::LimitReached(message),
+            ) => {
                 stream.error(&message);
                 TurnEnd::Failed(message)
             }
@@ -204,12 +208,12 @@ impl Conversation {
         loop {
             attempt += 1;
             let result = self.run_attempt(text, &options, prompt).await;
-            let (Err(AgentError::Failed(message) | AgentError::Unavailable(message)), false) =
-                (&result, prompt.abort.is_cancelled())
-            else {
-                return result;
+            let error = match &result {
+                Err(AgentError::Crashed(_)) | Ok(_) => return result,
+                Err(_) if prompt.abort.is_cancelled() => return result,
+                Err(error) => error.to_string(),
             };
-            let asked = self.extensions.error_occurred(message, attempt);
+            let asked = self.extensions.error_occurred(&error, attempt);
             match prompt.abort.run_until_cancelled(asked).await.unwrap_or_default() {
                 ErrorHandling::Retry => {}
                 ErrorHandling::Skip => return Ok(TurnStop::Answered),
