@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use wire::{PermissionRequest, ToolError, ToolResult};
 
 use crate::permission::{Asker, PermissionHandler};
-use crate::tool::{Tool, ToolHandler, ToolSet};
+use crate::tool::{Tool, ToolHandler};
 
 pub use command::CommandSettings;
 pub use roots::{AllowedRoots, RootsLimit};
@@ -92,8 +92,9 @@ pub fn workspace_tools(settings: WorkspaceSettings) -> Vec<Tool> {
 }
 
 /// The tools of a session: those that every session has, and those for its folder.
-pub fn session_tools(settings: WorkspaceSettings) -> ToolSet {
-    let tools = ToolSet::with_job_tools();
+#[cfg(test)]
+fn session_tools(settings: WorkspaceSettings) -> crate::tool::ToolSet {
+    let tools = crate::tool::ToolSet::with_job_tools();
     tools.add_all(workspace_tools(settings)).expect("the job tools have other names");
     tools
 }

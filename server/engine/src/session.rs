@@ -45,7 +45,9 @@ mod queue;
 mod retention;
 mod revival;
 mod rights;
+mod starter;
 mod stream;
+mod toolkit;
 
 #[cfg(test)]
 mod tests;

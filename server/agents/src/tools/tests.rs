@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::ToolSet;
 use crate::permission::{ApproveAll, Denied};
 use crate::tool::ToolCall;
 

@@ -1,53 +1,57 @@
 //! The agent of a session: started anew, or resumed where an earlier one left off.
 
-use std::sync::Arc;
-
 use agents::{
-    AgentBackend, AgentError, AgentSession, AgentSettings, Fact, PastConversation, ResumeError,
+    AgentBackend, AgentError, AgentSession, AgentSettings, Capabilities, Fact, PastConversation,
+    ResumeError,
 };
-use extensions::SessionExtensions;
-use parking_lot::Mutex;
 
-use super::conversation::{Conversation, EndOfSession};
 use super::stream::Stream;
-use crate::running::Ending;
 
 /// How much of an earlier conversation a new agent gets, in bytes; the latest part.
 const MAX_SUMMARY: usize = 16 * 1024;
 
-/// An agent that is ready for its first prompt.
-pub(super) struct StartedAgent {
-    agent: Box<dyn AgentSession>,
-    /// If an earlier conversation could not be resumed: the reason, and a summary of it.
-    replaced: Option<(String, String)>,
+/// An agent that is ready for prompts.
+pub(super) struct SessionAgent {
+    pub(super) agent: Box<dyn AgentSession>,
+    /// The model as the client named it.
+    pub(super) model: String,
+    pub(super) capabilities: Capabilities,
+    /// Why an earlier conversation could not be resumed, if so.
+    refusal: Option<String>,
+    /// Summary of an earlier conversation, which is sent with the first prompt.
+    preamble: Option<String>,
 }
 
 /// Resumes the past conversation if there is one and the backend is able to, else starts a new one.
+/// `model` is the client's name for it.
 pub(super) async fn start(
     backend: &dyn AgentBackend,
+    model: String,
     settings: AgentSettings,
     past: Option<PastConversation>,
-) -> Result<StartedAgent, AgentError> {
+) -> Result<SessionAgent, AgentError> {
+    let capabilities = backend.capabilities();
+    let ready = |agent| SessionAgent { agent, model, capabilities, refusal: None, preamble: None };
     let Some(past) = past else {
-        let agent = backend.start_session(settings).await?;
-        return Ok(StartedAgent { agent, replaced: None });
+        return Ok(ready(backend.start_session(settings).await?));
     };
     let summary = summary(&past.facts);
     match backend.resume_session(past, settings.clone()).await {
-        Ok(agent) => Ok(StartedAgent { agent, replaced: None }),
+        Ok(agent) => Ok(ready(agent)),
         Err(ResumeError::Refused(reason)) => {
-            let agent = backend.start_session(settings).await?;
-            Ok(StartedAgent { agent, replaced: Some((reason, summary)) })
+            let agent = ready(backend.start_session(settings).await?);
+            let preamble = Some(summary).filter(|summary| !summary.is_empty());
+            Ok(SessionAgent { refusal: Some(reason), preamble, ..agent })
         }
         Err(ResumeError::Agent(error)) => Err(error),
     }
 }
 
-impl StartedAgent {
+impl SessionAgent {
     /// Notes the handle by which the conversation can be resumed, and reports an error if a new one
     /// had to be started.
     pub(super) fn announce(&self, stream: &Stream) {
-        if let Some((reason, _)) = &self.replaced {
+        if let Some(reason) = &self.refusal {
             stream.next_generation();
             stream.note_handle(None);
             stream.error(&format!(
@@ -60,15 +64,9 @@ impl StartedAgent {
         }
     }
 
-    /// Turns the agent into the conversation of a session.
-    pub(super) fn converse(
-        self,
-        extensions: Arc<SessionExtensions>,
-        end: Ending<EndOfSession>,
-    ) -> Conversation {
-        let preamble = self.replaced.map(|(_, summary)| summary);
-        let preamble = preamble.filter(|summary| !summary.is_empty());
-        Conversation { agent: self.agent, extensions, preamble: Mutex::new(preamble), end }
+    /// The summary that goes with the first prompt, once.
+    pub(super) fn take_preamble(&mut self) -> Option<String> {
+        self.preamble.take()
     }
 }
 

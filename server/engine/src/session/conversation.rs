@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agents::permission::PermissionDesk;
-use agents::{AgentError, AgentSession, TurnOptions, TurnStop};
+use agents::{AgentError, TurnOptions, TurnStop};
 use extensions::{ErrorHandling, SessionExtensions};
-use parking_lot::Mutex;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use wire::TurnEnding;
 use wire::bridge::{Mode, RunEnd};
 
+use super::agent::SessionAgent;
 use super::handle::Place;
 use super::parking::Parking;
 use super::queue::{Queue, QueuedPrompt, run_end};
@@ -30,10 +30,8 @@ const CRASHED: &str = "the session crashed";
 /// The state that the future of a session owns.
 pub(super) struct Conversation {
     // Declared before `end`, so that it is dropped before the session counts as ended.
-    pub(super) agent: Box<dyn AgentSession>,
+    pub(super) agent: SessionAgent,
     pub(super) extensions: Arc<SessionExtensions>,
-    /// Summary of an earlier conversation, which is sent with the first prompt.
-    pub(super) preamble: Mutex<Option<String>>,
     pub(super) end: Ending<EndOfSession>,
 }
 
@@ -108,7 +106,7 @@ impl Conversation {
                     break;
                 }
                 prompt = self.end.queue.next() => prompt,
-                () = self.end.idle_for_long() => {
+                () = self.end.idle_for_long(), if self.agent.capabilities.resume => {
                     if self.end.park().await {
                         break;
                     }
@@ -134,14 +132,14 @@ impl Conversation {
             None => "user_exit",
         };
         let extensions = self.extensions.end(reason, crash.as_deref());
-        let (stopped, ()) = tokio::join!(timeout(GRACE, self.agent.stop()), extensions);
+        let (stopped, ()) = tokio::join!(timeout(GRACE, self.agent.agent.stop()), extensions);
         if stopped.is_err() {
             tracing::warn!("an agent did not stop in time");
         }
     }
 
-    async fn run_turn(&self, prompt: &QueuedPrompt) -> TurnOutcome {
-        let stream = &self.end.stream;
+    async fn run_turn(&mut self, prompt: &QueuedPrompt) -> TurnOutcome {
+        let stream = Arc::clone(&self.end.stream);
         stream.begin(&prompt.text, prompt.author);
         // The prompt is durable before the agent sees it.
         let kept = prompt.abort.run_until_cancelled(stream.durable()).await;
@@ -192,15 +190,14 @@ impl Conversation {
 
     /// Runs a turn: extensions may change its prompt first, and retry it after a failure.
     async fn run_attempts(
-        &self,
+        &mut self,
         prompt: &QueuedPrompt,
         options: TurnOptions,
     ) -> Result<TurnStop, AgentError> {
         let submitted = self.extensions.submit(&prompt.text);
         let changed = prompt.abort.run_until_cancelled(submitted).await.flatten();
         let text = changed.as_deref().unwrap_or(&prompt.text);
-        let preamble = self.preamble.lock().take();
-        let text = &*match preamble {
+        let text = &*match self.agent.take_preamble() {
             Some(preamble) => Cow::Owned(format!("{preamble}\n\n{text}")),
             None => Cow::Borrowed(text),
         };
@@ -237,7 +234,7 @@ impl Conversation {
         };
         tokio::select! {
             biased;
-            result = self.agent.run_turn_with(text, options, &prompt.abort) => result,
+            result = self.agent.agent.run_turn_with(text, options, &prompt.abort) => result,
             message = self.end.stream.crash() => Err(AgentError::Crashed(message)),
             () = overdue => {
                 tracing::warn!("an agent did not abort in time");

@@ -7,11 +7,12 @@ use std::time::Duration;
 use agents::permission::{
     DeskRules, Owner, PendingQuestion, PermissionDesk, PermissionHandler, Safeguards,
 };
-use agents::tools::{AllowedRoots, CommandSettings, Workspace, WorkspaceSettings, session_tools};
-use agents::{AgentEvents, AgentSettings, AllowedExtensions, Catalog, Found, ToolSet, ask_user};
+use agents::tools::{AllowedRoots, CommandSettings};
+use agents::{Catalog, Found, ToolSet, ask_user};
 use extensions::{
     ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
 };
+use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use store::fold::{Addition, SessionFold, SessionNote, extend};
 use store::live::{LiveRegistry, LiveShared, LiveSource};
@@ -19,9 +20,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use wire::{PermissionMode, SessionId, SessionResponse};
 
-use super::agent;
 use super::asking::Asking;
-use super::conversation::{EndOfSession, Shutdown};
+use super::conversation::{Conversation, EndOfSession, Shutdown};
 use super::folder::check_folder;
 use super::handle::{OpenSessions, Place, Session};
 use super::host::ProjectHost;
@@ -31,7 +31,9 @@ use super::outlet::Port;
 use super::parking::Parking;
 use super::queue::Queue;
 use super::rights::SessionPolicy;
+use super::starter::Starter;
 use super::stream::Stream;
+use super::toolkit::{Toolkit, WorkspaceParts};
 use super::{SessionError, SessionSummary, StartError, StartOptions};
 use crate::inbox::{Inbox, QuestionOwner};
 use crate::running::{Handle, stop_all};
@@ -92,7 +94,7 @@ pub struct SessionManager {
     open: Arc<OpenSessions>,
     places: Arc<Semaphore>,
     extensions: Arc<ExtensionHost>,
-    policy: SessionPolicy,
+    policy: Arc<SessionPolicy>,
     /// Cancelled at shutdown if stopped sessions will continue after the restart.
     pub(super) suspend: CancellationToken,
     pub(super) dormant: Arc<Dormant>,
@@ -108,8 +110,6 @@ struct ResolvedFolder {
     real: PathBuf,
     /// The folder that has to be trusted for its extensions to be started.
     root: PathBuf,
-    /// Which of them the agent may start itself.
-    allowed_extensions: AllowedExtensions,
 }
 
 impl SessionManager {
@@ -125,7 +125,7 @@ impl SessionManager {
             inbox: Inbox::new(live.clone()),
             live: LiveRegistry::new(live, &lifecycle),
             open: Arc::default(),
-            policy: SessionPolicy::new(&settings),
+            policy: Arc::new(SessionPolicy::new(&settings)),
             extensions: ExtensionHost::new(settings.extensions.clone(), lifecycle.clone()),
             suspend: CancellationToken::new(),
             dormant: Arc::default(),
@@ -223,7 +223,7 @@ impl SessionManager {
         stream.set_generation(origin.replaced);
         let questions = stream.clone();
         let capabilities = found.backend.capabilities();
-        let resolved = self.resolve(&working_directory, capabilities.extensions).await;
+        let resolved = resolve(&working_directory).await;
         let rules = DeskRules {
             folder: resolved.real,
             safeguards: self.settings.safeguards.clone(),
@@ -235,31 +235,15 @@ impl SessionManager {
         });
         let permissions: Arc<dyn PermissionHandler> =
             Arc::new(DurablePermissions { desk: desk.clone(), log: log.clone() });
-        let tools = match (&project, capabilities.own_tools) {
-            // Its agent adds the tools for each goal.
-            (Some(_), _) => ToolSet::default(),
-            // A set of its own, to which the portal may add the tools of extensions.
-            (None, true) => ToolSet::with_job_tools(),
-            (None, false) => self.workspace_tools(&working_directory, permissions.clone()).await?,
-        };
-        if project.is_none() {
-            // Nothing else has this name yet.
-            let _ = tools.add(ask_user(permissions.clone()));
-        }
-        let tools = Arc::new(tools.owned_by(owner));
-        let reports = stream.clone();
-        let settings = AgentSettings {
-            model: found.model_id,
-            working_directory: working_directory.clone(),
-            tools: tools.clone(),
-            own_tools: true,
+        let starter = Starter {
+            folder: working_directory.clone(),
+            root: resolved.root.clone(),
+            toolkit: self.toolkit(&working_directory, &permissions, owner, project.is_some()),
             permissions: permissions.clone(),
-            extensions: resolved.allowed_extensions,
-            events: AgentEvents::new(move |event| reports.report(event)),
+            extensions: self.extensions.clone(),
+            stream: stream.clone(),
         };
-        let agent = agent::start(&*found.backend, settings, origin.past.take())
-            .await
-            .map_err(|error| StartError::ModelNotAvailable(error.to_string()))?;
+        let agent = starter.start(&found, model_id, origin.past.take()).await?;
 
         // No await from here on, so that a cancelled call starts a session completely or not at
         // all.
@@ -275,7 +259,7 @@ impl SessionManager {
             id,
             folder: working_directory.clone(),
             root: resolved.root,
-            tools,
+            tools: starter.toolkit.set.clone(),
             permissions,
             guarded: self.settings.safeguards.guarded.clone(),
             port: Box::new(Port { stream: stream.clone(), queue: queue.clone() }),
@@ -285,7 +269,7 @@ impl SessionManager {
         stream.connect(&extensions);
         let session = Arc::new(Session {
             id,
-            model: model_id,
+            model: agent.model.clone(),
             working_directory,
             log: log.clone(),
             live: self.live.clone(),
@@ -306,7 +290,7 @@ impl SessionManager {
             stop,
             suspend: self.suspend.clone(),
             // Sessions of tasks end with their tasks.
-            parking: (capabilities.resume && task.is_none()).then(|| self.parking(id)),
+            parking: task.is_none().then(|| self.parking(id)),
             is_parked: false,
             crash: None,
             remove: Some(Box::new(move || remove(&open, id))),
@@ -314,8 +298,9 @@ impl SessionManager {
         };
         let end = session.handle.ending(end);
         self.open.add(session.clone());
-        self.lifecycle.spawn(agent.converse(extensions, end).run(shutdown));
-        tracing::info!(session = %id, model = session.model, "session started");
+        tracing::info!(session = %id, model = agent.model, "session started");
+        let conversation = Conversation { agent, extensions, end };
+        self.lifecycle.spawn(conversation.run(shutdown));
         Ok(session)
     }
 
@@ -360,46 +345,27 @@ impl SessionManager {
         }
     }
 
-    /// Resolves a folder. `agent_runs_extensions`: the agent itself starts the extensions it finds
-    /// there.
-    async fn resolve(&self, folder: &Path, agent_runs_extensions: bool) -> ResolvedFolder {
-        let given = folder.to_owned();
-        let resolving = tokio::task::spawn_blocking(move || {
-            let root = trusted_folder(&given);
-            (given.canonicalize().unwrap_or(given), root)
-        });
-        let resolved = resolving.await;
-        let (real, root) = resolved.unwrap_or_else(|_| (folder.to_owned(), folder.to_owned()));
-        let allowed_extensions = if agent_runs_extensions && self.extensions.trusts_all(&root).await
-        {
-            AllowedExtensions::All
-        } else {
-            AllowedExtensions::None
-        };
-        ResolvedFolder { real, root, allowed_extensions }
-    }
-
-    /// The tools of an agent that has none of its own.
-    async fn workspace_tools(
+    /// The tools of a session. The agent of a project adds its own for each goal.
+    fn toolkit(
         &self,
         folder: &Path,
-        permissions: Arc<dyn PermissionHandler>,
-    ) -> Result<ToolSet, StartError> {
-        let not_opened = |reason: String| StartError::WorkingDirectoryNotExists(reason);
-        let (root, roots) = (folder.to_owned(), self.policy.roots());
-        let guarded = self.settings.safeguards.guarded.clone();
-        let opening = tokio::task::spawn_blocking(move || {
-            Workspace::open(&root, &roots).map(|workspace| workspace.guarded(&guarded))
+        permissions: &Arc<dyn PermissionHandler>,
+        owner: Owner,
+        is_of_project: bool,
+    ) -> Toolkit {
+        let set = if is_of_project { ToolSet::default() } else { ToolSet::with_job_tools() };
+        if !is_of_project {
+            // Nothing else has this name yet.
+            let _ = set.add(ask_user(permissions.clone()));
+        }
+        let workspace = (!is_of_project).then(|| WorkspaceParts {
+            folder: folder.to_owned(),
+            permissions: permissions.clone(),
+            guarded: self.settings.safeguards.guarded.clone(),
+            commands: self.settings.commands.clone(),
+            policy: self.policy.clone(),
         });
-        let opened = opening.await.map_err(|error| not_opened(error.to_string()))?;
-        Ok(session_tools(WorkspaceSettings {
-            workspace: opened.map_err(|error| not_opened(error.to_string()))?,
-            permissions,
-            commands: CommandSettings {
-                allowed: self.policy.rights().allow_commands,
-                ..self.settings.commands.clone()
-            },
-        }))
+        Toolkit { set: Arc::new(set.owned_by(owner)), workspace, added: Mutex::default() }
     }
 
     /// Finds a session whose agent is running.
@@ -533,4 +499,14 @@ fn remove(open: &Weak<OpenSessions>, id: SessionId) {
         open.remove(id);
         tracing::info!(session = %id, "session ended");
     }
+}
+
+async fn resolve(folder: &Path) -> ResolvedFolder {
+    let given = folder.to_owned();
+    let resolving = tokio::task::spawn_blocking(move || ResolvedFolder {
+        root: trusted_folder(&given),
+        real: given.canonicalize().unwrap_or(given),
+    });
+    let unresolved = |_| ResolvedFolder { real: folder.to_owned(), root: folder.to_owned() };
+    resolving.await.unwrap_or_else(unresolved)
 }
