@@ -61,7 +61,7 @@ pub struct SessionParts {
     pub guarded: Guarded,
     /// Through which extensions act on the session.
     pub port: Box<dyn SessionPort>,
-    /// Whether the agent runs extensions itself. If so, they are only listed here.
+    /// Whether the session's first agent runs extensions itself. If so, they are only listed here.
     pub agent_runs_them: bool,
 }
 
@@ -73,6 +73,8 @@ pub struct SessionExtensions {
     changing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
     events: Mutex<Events>,
+    /// Whether the session's agent runs extensions itself.
+    agent_runs_them: AtomicBool,
     /// Whether extensions have been started, and so whether there is anyone to inform.
     is_active: AtomicBool,
     prompts: AtomicU64,
@@ -99,6 +101,7 @@ impl SessionExtensions {
         let stop = CancellationToken::new();
         Arc::new(Self {
             host,
+            agent_runs_them: AtomicBool::new(parts.agent_runs_them),
             parts,
             changing: tokio::sync::Mutex::default(),
             state: Mutex::default(),
@@ -137,6 +140,28 @@ impl SessionExtensions {
         } else {
             self.disable();
         }
+    }
+
+    /// Another agent is about to take over the session. From now on, it runs the extensions itself
+    /// or the portal does.
+    ///
+    /// If dropped before it returns, some extensions may not run; call it again then.
+    pub async fn hand_over(self: &Arc<Self>, agent_runs_them: bool) {
+        let _changing = self.changing.lock().await;
+        if self.agent_runs_them() == agent_runs_them {
+            return;
+        }
+        self.stop_all().await;
+        self.state.lock().others.clear();
+        self.disable();
+        self.agent_runs_them.store(agent_runs_them, Ordering::Relaxed);
+        if self.is_trusted() {
+            self.ending.run_until_cancelled(self.start_all("resume")).await;
+        }
+    }
+
+    fn agent_runs_them(&self) -> bool {
+        self.agent_runs_them.load(Ordering::Relaxed)
     }
 
     /// Allows the extensions of the folder as they are, and starts them once that is durable.
@@ -205,7 +230,7 @@ impl SessionExtensions {
             } else if let Some(problem) = problem {
                 found.info(ExtensionState::Untrusted, Some(problem))
             } else {
-                let reason = if self.parts.agent_runs_them {
+                let reason = if self.agent_runs_them() {
                     "the agent has not started it; it may with the next session"
                 } else {
                     "not started yet: reload"
@@ -222,7 +247,7 @@ impl SessionExtensions {
 
     /// Agents do not report the paths of their extensions, so those match by name and source.
     fn is_same(&self, known: &ExtensionInfo, found: &Found) -> bool {
-        self.parts.agent_runs_them && known.name == found.name && known.source == found.source
+        self.agent_runs_them() && known.name == found.name && known.source == found.source
     }
 
     /// Replaces the list of extensions that the agent runs itself.
@@ -284,7 +309,7 @@ impl SessionExtensions {
     }
 
     async fn start_all(self: &Arc<Self>, source: &str) {
-        if self.parts.agent_runs_them {
+        if self.agent_runs_them() {
             return;
         }
         self.enable();
@@ -406,7 +431,7 @@ impl SessionExtensions {
         self.is_active.store(false, Ordering::Relaxed);
         let programs = {
             let mut state = self.state.lock();
-            if !self.parts.agent_runs_them {
+            if !self.agent_runs_them() {
                 state.others.clear();
             }
             std::mem::take(&mut state.programs)
