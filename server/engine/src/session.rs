@@ -21,8 +21,10 @@
 //!   is freed, the log is closed.
 //! - A session that was idle for long is *parked*: its agent is freed, and resumed with the next
 //!   prompt.
-//! - A *crash* of the agent ends the session in the same way, with a `sessionError` at the end of
-//!   the log.
+//! - A turn in which the model failed is continued by a *fallback* model, if the session has any: in
+//!   the same turn, by a new agent that knows the conversation. The session stays with that model.
+//! - A *crash* of the agent, if no other model continues, ends the session in the same way as a
+//!   stop, with a `sessionError` at the end of the log.
 
 mod agent;
 mod answers;
@@ -30,6 +32,8 @@ mod asking;
 mod context;
 mod continuation;
 mod conversation;
+mod fallback;
+mod fallback_list;
 mod folder;
 mod generation;
 mod handle;
@@ -61,6 +65,7 @@ use store::fold::ProjectLink;
 use store::journal::StoreError;
 use wire::{ErrorName, PermissionMode, SessionId, TaskId, TurnEnding, Usage};
 
+pub use fallback_list::FallbackError;
 pub use folder::check_folder;
 pub use handle::Session;
 pub(crate) use host::{Hosting, ProjectHost};
@@ -253,7 +258,7 @@ impl CalledTool {
 pub struct SessionSummary {
     /// Id of the session.
     pub id: SessionId,
-    /// The model it was started with.
+    /// The model that answers its prompts.
     pub model: String,
     /// Where the agent works.
     pub working_directory: PathBuf,

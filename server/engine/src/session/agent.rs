@@ -5,7 +5,7 @@ use agents::{
     ResumeError,
 };
 
-use super::stream::Stream;
+use super::stream::{Speaker, Stream};
 
 /// How much of an earlier conversation a new agent gets, in bytes; the latest part.
 const MAX_SUMMARY: usize = 16 * 1024;
@@ -16,6 +16,8 @@ pub(super) struct SessionAgent {
     /// The model as the client named it.
     pub(super) model: String,
     pub(super) capabilities: Capabilities,
+    /// As whom the stream knows it.
+    pub(super) speaker: Speaker,
     /// Why an earlier conversation could not be resumed, if so.
     refusal: Option<String>,
     /// Summary of an earlier conversation, which is sent with the first prompt.
@@ -28,10 +30,12 @@ pub(super) async fn start(
     backend: &dyn AgentBackend,
     model: String,
     settings: AgentSettings,
+    speaker: Speaker,
     past: Option<PastConversation>,
 ) -> Result<SessionAgent, AgentError> {
     let capabilities = backend.capabilities();
-    let ready = |agent| SessionAgent { agent, model, capabilities, refusal: None, preamble: None };
+    let ready =
+        |agent| SessionAgent { agent, model, capabilities, speaker, refusal: None, preamble: None };
     let Some(past) = past else {
         return Ok(ready(backend.start_session(settings).await?));
     };
@@ -59,6 +63,16 @@ impl SessionAgent {
                  is told what was said"
             ));
         }
+        self.note_handle(stream);
+    }
+
+    /// Notes that the session goes on with this agent, in place of another.
+    pub(super) fn take_over(&self, stream: &Stream) {
+        stream.switch_model(&self.model);
+        self.note_handle(stream);
+    }
+
+    fn note_handle(&self, stream: &Stream) {
         if let Some(handle) = self.agent.handle() {
             stream.note_handle(Some(handle.as_str().to_owned()));
         }

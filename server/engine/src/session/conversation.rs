@@ -7,12 +7,14 @@ use std::time::Duration;
 use agents::permission::PermissionDesk;
 use agents::{AgentError, TurnOptions, TurnStop};
 use extensions::{ErrorHandling, SessionExtensions};
+use store::fold::PromptAuthor;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use wire::TurnEnding;
 use wire::bridge::{Mode, RunEnd};
 
 use super::agent::SessionAgent;
+use super::fallback::Fallback;
 use super::handle::Place;
 use super::parking::Parking;
 use super::queue::{Queue, QueuedPrompt, run_end};
@@ -26,12 +28,20 @@ const GRACE: Duration = Duration::from_secs(2);
 
 const ABORTED: &str = "aborted";
 const CRASHED: &str = "the session crashed";
+const CUT_OFF: &str = "cut off: the model failed";
+
+/// Sent before the prompt of a turn that another model continues after tools were called.
+const CONTINUES: &str = "An earlier attempt to answer the following prompt, by another model, was \
+                         cut off after it had called tools. Look at what is already done before \
+                         you repeat anything.";
 
 /// The state that the future of a session owns.
 pub(super) struct Conversation {
     // Declared before `end`, so that it is dropped before the session counts as ended.
     pub(super) agent: SessionAgent,
     pub(super) extensions: Arc<SessionExtensions>,
+    /// The models that continue failed turns; `None` if the session never has any.
+    pub(super) fallback: Option<Fallback>,
     pub(super) end: Ending<EndOfSession>,
 }
 
@@ -132,10 +142,7 @@ impl Conversation {
             None => "user_exit",
         };
         let extensions = self.extensions.end(reason, crash.as_deref());
-        let (stopped, ()) = tokio::join!(timeout(GRACE, self.agent.agent.stop()), extensions);
-        if stopped.is_err() {
-            tracing::warn!("an agent did not stop in time");
-        }
+        tokio::join!(stop_agent(&self.agent), extensions);
     }
 
     async fn run_turn(&mut self, prompt: &QueuedPrompt) -> TurnOutcome {
@@ -188,7 +195,7 @@ impl Conversation {
         TurnOutcome { tools: finished.tools, usage: finished.usage, ended }
     }
 
-    /// Runs a turn: extensions may change its prompt first, and retry it after a failure.
+    /// Runs a turn: extensions may change its prompt first, and another model may answer it.
     async fn run_attempts(
         &mut self,
         prompt: &QueuedPrompt,
@@ -197,6 +204,104 @@ impl Conversation {
         let submitted = self.extensions.submit(&prompt.text);
         let changed = prompt.abort.run_until_cancelled(submitted).await.flatten();
         let text = changed.as_deref().unwrap_or(&prompt.text);
+        let result = self.ask_agent(text, &options, prompt).await;
+        // A task that borrows the session has tries of its own.
+        if prompt.author == PromptAuthor::Engine {
+            return result;
+        }
+        // Taken out, because the agent changes meanwhile.
+        let Some(fallback) = self.fallback.take() else { return result };
+        let result = self.fall_back(&fallback, text, &options, prompt, result).await;
+        self.fallback = Some(fallback);
+        result
+    }
+
+    /// Lets other models answer a prompt that the session's model failed to answer, one after the
+    /// other. If none does, the session stays with the first whose agent has not crashed.
+    async fn fall_back(
+        &mut self,
+        fallback: &Fallback,
+        text: &str,
+        options: &TurnOptions,
+        prompt: &QueuedPrompt,
+        mut result: Result<TurnStop, AgentError>,
+    ) -> Result<TurnStop, AgentError> {
+        let stream = Arc::clone(&self.end.stream);
+        let mut tried = vec![self.agent.model.clone()];
+        let mut first = None;
+        let error = loop {
+            let Some(error) = self.failure(&result, prompt) else { break None };
+            if fallback.next(&tried).is_none() {
+                break Some(error);
+            }
+            let called_tools = stream.cut_off(CUT_OFF);
+            self.end.desk.withdraw_all();
+            let starting = fallback.start_next(&mut tried, called_tools);
+            let Some(next) = prompt.abort.run_until_cancelled(starting).await.flatten() else {
+                self.restore_agent(fallback).await;
+                break Some(error);
+            };
+            let (from, to) = (&self.agent.model, &next.model);
+            stream.error(&format!("{from} failed: {error}; continuing with {to}"));
+            stream.forget_errors();
+            next.take_over(&stream);
+            let failed = std::mem::replace(&mut self.agent, next);
+            if first.is_some() || matches!(error, AgentError::Crashed(_)) {
+                stop_agent(&failed).await;
+            } else {
+                first = Some(failed);
+            }
+            let text = if called_tools {
+                Cow::Owned(format!("{CONTINUES}\n\n{text}"))
+            } else {
+                Cow::Borrowed(text)
+            };
+            result = self.ask_agent(&text, options, prompt).await;
+        };
+        match (error, first) {
+            (_, None) => result,
+            (None, Some(first)) => {
+                stop_agent(&first).await;
+                result
+            }
+            (Some(error), Some(first)) => {
+                let failed = std::mem::replace(&mut self.agent, first);
+                stop_agent(&failed).await;
+                self.restore_agent(fallback).await;
+                self.agent.take_over(&stream);
+                // The session lives, even if the last agent has crashed.
+                result.map_err(|_| AgentError::Failed(error.to_string()))
+            }
+        }
+    }
+
+    /// Makes everything suit the agent again. A session that stops does not wait for that.
+    async fn restore_agent(&self, fallback: &Fallback) {
+        self.end.stop.run_until_cancelled(fallback.restore(&self.agent)).await;
+    }
+
+    /// Why the agent did not answer, if another model may.
+    fn failure(
+        &self,
+        result: &Result<TurnStop, AgentError>,
+        prompt: &QueuedPrompt,
+    ) -> Option<AgentError> {
+        match result {
+            _ if prompt.abort.is_cancelled() => None,
+            Err(AgentError::LimitReached(_)) => None,
+            Err(error) => Some(error.clone()),
+            // Some agents report what a provider refused, and end the turn as usual.
+            Ok(_) => self.end.stream.unanswered_error().map(AgentError::Failed),
+        }
+    }
+
+    /// Lets the agent answer; extensions may retry after a failure.
+    async fn ask_agent(
+        &mut self,
+        text: &str,
+        options: &TurnOptions,
+        prompt: &QueuedPrompt,
+    ) -> Result<TurnStop, AgentError> {
         let text = &*match self.agent.take_preamble() {
             Some(preamble) => Cow::Owned(format!("{preamble}\n\n{text}")),
             None => Cow::Borrowed(text),
@@ -204,7 +309,7 @@ impl Conversation {
         let mut attempt = 0;
         loop {
             attempt += 1;
-            let result = self.run_attempt(text, &options, prompt).await;
+            let result = self.run_attempt(text, options, prompt).await;
             let error = match &result {
                 Err(AgentError::Crashed(_)) | Ok(_) => return result,
                 Err(_) if prompt.abort.is_cancelled() => return result,
@@ -293,6 +398,12 @@ impl Conclude for EndOfSession {
         }
         self.queue.end(&ended);
         self.stream.close(crashed);
+    }
+}
+
+async fn stop_agent(agent: &SessionAgent) {
+    if timeout(GRACE, agent.agent.stop()).await.is_err() {
+        tracing::warn!("an agent did not stop in time");
     }
 }
 

@@ -23,7 +23,6 @@ use crate::running::Handle;
 /// An open session. It may end while somebody holds this: then it takes no more prompts.
 pub struct Session {
     pub(super) id: SessionId,
-    pub(super) model: String,
     pub(super) working_directory: PathBuf,
     pub(super) log: Arc<LiveLog<SessionResponse>>,
     pub(super) live: Arc<LiveRegistry<SessionId, SessionResponse>>,
@@ -45,9 +44,9 @@ impl Session {
         self.id
     }
 
-    /// The model that it was started with, as the client named it.
-    pub fn model(&self) -> &str {
-        &self.model
+    /// The model that answers its prompts, as the client named it.
+    pub fn model(&self) -> String {
+        self.log.fold(|fold| fold.model().to_owned()).unwrap_or_default()
     }
 
     /// Where its agent works.
@@ -199,7 +198,7 @@ impl Session {
         let (busy, queued) = self.queue.load();
         SessionSummary {
             id: self.id,
-            model: self.model.clone(),
+            model: self.model(),
             working_directory: self.working_directory.clone(),
             permissions: self.desk.mode(),
             busy,

@@ -22,6 +22,7 @@ use wire::{PermissionMode, SessionId, SessionResponse};
 
 use super::asking::Asking;
 use super::conversation::{Conversation, EndOfSession, Shutdown};
+use super::fallback::Fallback;
 use super::folder::check_folder;
 use super::handle::{OpenSessions, Place, Session};
 use super::host::ProjectHost;
@@ -64,6 +65,9 @@ pub struct SessionSettings {
     pub extensions: ExtensionSettings,
     /// What agents must not touch, whatever the permission mode.
     pub safeguards: Safeguards,
+    /// The models that continue failed turns of sessions that users open, in this order. They can
+    /// choose others per session.
+    pub fallback: Vec<String>,
 }
 
 impl SessionSettings {
@@ -80,6 +84,7 @@ impl SessionSettings {
             commands: CommandSettings::default(),
             extensions: ExtensionSettings::default(),
             safeguards: Safeguards::default(),
+            fallback: Vec::new(),
         }
     }
 }
@@ -267,9 +272,18 @@ impl SessionManager {
         };
         let extensions = SessionExtensions::new(self.extensions.clone(), parts);
         stream.connect(&extensions);
+        // Tasks have tries and models of their own, and so has each message to a project.
+        let fallback = (task.is_none() && project.is_none()).then(|| Fallback {
+            id,
+            starter,
+            default: self.settings.fallback.clone(),
+            catalog: self.catalog.clone(),
+            extensions: extensions.clone(),
+            log: log.clone(),
+            live: self.live.shared().clone(),
+        });
         let session = Arc::new(Session {
             id,
-            model: agent.model.clone(),
             working_directory,
             log: log.clone(),
             live: self.live.clone(),
@@ -299,7 +313,7 @@ impl SessionManager {
         let end = session.handle.ending(end);
         self.open.add(session.clone());
         tracing::info!(session = %id, model = agent.model, "session started");
-        let conversation = Conversation { agent, extensions, end };
+        let conversation = Conversation { agent, extensions, fallback, end };
         self.lifecycle.spawn(conversation.run(shutdown));
         Ok(session)
     }

@@ -1,10 +1,10 @@
-//! Starts the agent of a session.
+//! Starts the agents of a session: its first one, and those that take over from one that failed.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use agents::permission::PermissionHandler;
-use agents::{AgentEvents, AgentSettings, AllowedExtensions, Found, PastConversation};
+use agents::{AgentSettings, AllowedExtensions, Found, PastConversation};
 use extensions::ExtensionHost;
 
 use super::StartError;
@@ -12,7 +12,7 @@ use super::agent::{self, SessionAgent};
 use super::stream::Stream;
 use super::toolkit::Toolkit;
 
-/// What an agent gets from its session.
+/// What all agents of a session share.
 pub(super) struct Starter {
     pub(super) folder: PathBuf,
     /// The folder that has to be trusted for its extensions to be started.
@@ -24,7 +24,8 @@ pub(super) struct Starter {
 }
 
 impl Starter {
-    /// Starts an agent of a model, which continues the past conversation if there is one.
+    /// Starts an agent of a model, which continues the past conversation if there is one. From then
+    /// on, the stream listens to it alone, and the tools are those for it, even if this fails.
     ///
     /// `model` is the client's name for the model.
     pub(super) async fn start(
@@ -37,7 +38,7 @@ impl Starter {
         self.toolkit.fit(capabilities.own_tools).await?;
         let may_run_extensions =
             capabilities.extensions && self.extensions.trusts_all(&self.root).await;
-        let stream = self.stream.clone();
+        let (speaker, events) = self.stream.hear_another();
         let settings = AgentSettings {
             model: found.model_id.clone(),
             working_directory: self.folder.clone(),
@@ -49,9 +50,9 @@ impl Starter {
             } else {
                 AllowedExtensions::None
             },
-            events: AgentEvents::new(move |event| stream.report(event)),
+            events,
         };
-        agent::start(&*found.backend, model, settings, past)
+        agent::start(&*found.backend, model, settings, speaker, past)
             .await
             .map_err(|error| StartError::ModelNotAvailable(error.to_string()))
     }

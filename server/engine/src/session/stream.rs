@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use agents::permission::{Answer, PermissionEvent};
-use agents::{AgentEvent, TextKind};
+use agents::{AgentEvent, AgentEvents, TextKind};
 use extensions::SessionExtensions;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -31,13 +31,18 @@ pub(super) struct Stream {
     log: Outlet,
     asking: Asking,
     state: Mutex<State>,
-    /// Cancelled when the agent reports that it has crashed.
-    crashed: CancellationToken,
 }
+
+/// One of a session's agents, by the order in which they were started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Speaker(u32);
 
 #[derive(Default)]
 struct State {
     generation: Generation,
+    /// The agent that is listened to, and the one that was started last.
+    speaker: Speaker,
+    last_speaker: Speaker,
     /// Whether the turn of a prompt has begun and is not over.
     is_running: bool,
     /// The model's turn that is under way.
@@ -53,7 +58,11 @@ struct State {
     called: Vec<CalledTool>,
     usage: Usage,
     failure: Option<String>,
+    /// The agent's latest error, unless it has said or done something since.
+    unanswered: Option<String>,
     crash: Option<String>,
+    /// Cancelled when the agent reports that it has crashed.
+    crashed: CancellationToken,
     /// Permission requests of a turn that was cut off when the server stopped.
     interrupted: BTreeMap<PermissionId, OpenQuestion>,
 }
@@ -86,12 +95,26 @@ pub(super) struct Finished {
 
 impl Stream {
     pub(super) fn new(log: Arc<LiveLog<SessionResponse>>, asking: Asking) -> Self {
-        Self {
-            log: Outlet::new(log),
-            asking,
-            state: Mutex::default(),
-            crashed: CancellationToken::new(),
-        }
+        Self { log: Outlet::new(log), asking, state: Mutex::default() }
+    }
+
+    /// Where a further agent reports. From now on, all others are ignored: an agent that is being
+    /// stopped may still report what it did, or that it crashed.
+    pub(super) fn hear_another(self: &Arc<Self>) -> (Speaker, AgentEvents) {
+        let speaker = {
+            let mut state = self.state.lock();
+            state.last_speaker.0 += 1;
+            let speaker = state.last_speaker;
+            state.hear(speaker);
+            speaker
+        };
+        let stream = Arc::clone(self);
+        (speaker, AgentEvents::new(move |event| stream.report(speaker, event)))
+    }
+
+    /// Listens to an earlier agent again.
+    pub(super) fn hear(&self, speaker: Speaker) {
+        self.state.lock().hear(speaker);
     }
 
     /// Begins a turn with its prompt.
@@ -105,6 +128,7 @@ impl Stream {
             tool.called = None;
         }
         state.failure = None;
+        state.unanswered = None;
         state.last_turn = None;
         state.is_running = true;
         state.usage = Usage::default();
@@ -120,13 +144,30 @@ impl Stream {
     /// Closes what the agent left open. `reason` is the error of unfinished tools; `error` is
     /// reported as well, before the end of the turn.
     pub(super) fn finish(&self, reason: &str, error: Option<&str>) -> Finished {
-        let mut state = self.state.lock();
+        let state = &mut *self.state.lock();
+        self.close_all(state, reason, error);
+        Finished {
+            tools: std::mem::take(&mut state.called),
+            usage: std::mem::take(&mut state.usage),
+            failure: state.failure.take(),
+        }
+    }
+
+    /// Closes what a failed agent left open, in a turn that another agent may continue. Returns
+    /// whether any tool was called in the turn.
+    pub(super) fn cut_off(&self, reason: &str) -> bool {
+        let state = &mut *self.state.lock();
+        self.close_all(state, reason, None);
+        !state.called.is_empty()
+    }
+
+    fn close_all(&self, state: &mut State, reason: &str, error: Option<&str>) {
         for tool in std::mem::take(&mut state.tools) {
             let error = ToolError { message: reason.to_owned(), code: None };
-            self.close_tool(&mut state, tool, Err(error));
+            self.close_tool(state, tool, Err(error));
         }
         for text in std::mem::take(&mut state.texts) {
-            self.close_text(&mut state, text, None);
+            self.close_text(state, text, None);
         }
         if let Some(error) = error {
             self.error(error);
@@ -134,11 +175,12 @@ impl Stream {
         if let Some(turn_id) = state.turn.take() {
             self.log.push(&SessionResponse::AgentEnd { turn_id });
         }
-        Finished {
-            tools: std::mem::take(&mut state.called),
-            usage: std::mem::take(&mut state.usage),
-            failure: state.failure.take(),
-        }
+    }
+
+    /// The error that the agent reported at the end of its turn. An agent that went on after an
+    /// error has dealt with it.
+    pub(super) fn unanswered_error(&self) -> Option<String> {
+        self.state.lock().unanswered.clone()
     }
 
     /// Reports how the turn of the prompt ended, if one was running.
@@ -247,6 +289,19 @@ impl Stream {
         self.state.lock().generation.0 += 1;
     }
 
+    /// The errors that the agent has reported in this turn no longer count: another one continues.
+    pub(super) fn forget_errors(&self) {
+        let mut state = self.state.lock();
+        state.failure = None;
+        state.unanswered = None;
+    }
+
+    /// Notes that an agent of this model has taken over.
+    pub(super) fn switch_model(&self, model: &str) {
+        self.next_generation();
+        self.log.note(&SessionNote::Switched { model: model.to_owned() });
+    }
+
     /// Notes the handle by which the backend can resume the conversation.
     pub(super) fn note_handle(&self, handle: Option<String>) {
         self.log.note(&SessionNote::Handle { handle });
@@ -261,13 +316,17 @@ impl Stream {
 
     /// Waits until the agent reports that it has crashed, and returns its error. Cancel safe.
     pub(super) async fn crash(&self) -> String {
-        self.crashed.cancelled().await;
+        let crashed = self.state.lock().crashed.clone();
+        crashed.cancelled().await;
         self.state.lock().crash.clone().unwrap_or_default()
     }
 
-    /// Handles an event of the agent.
-    pub(super) fn report(&self, event: AgentEvent) {
+    /// Handles an event of an agent.
+    fn report(&self, speaker: Speaker, event: AgentEvent) {
         let state = &mut *self.state.lock();
+        if speaker != state.speaker {
+            return;
+        }
         match state.generation.apply(event) {
             AgentEvent::TurnStart { turn_id } => {
                 if let Some(turn_id) = state.turn.replace(turn_id.clone()) {
@@ -322,11 +381,12 @@ impl Stream {
             }
             AgentEvent::Error { message } => {
                 self.error(&message);
+                state.unanswered = Some(message.clone());
                 state.failure.get_or_insert(message);
             }
             AgentEvent::Crashed { message } => {
                 state.crash.get_or_insert(message);
-                self.crashed.cancel();
+                state.crashed.cancel();
             }
         }
     }
@@ -349,6 +409,7 @@ impl Stream {
             TextKind::Reasoning => SessionResponse::StartReasoning { reasoning_id: id.clone() },
             TextKind::Message => SessionResponse::StartMessage { message_id: id.clone() },
         });
+        state.unanswered = None;
         let text = String::new();
         state.texts.push(OpenText { kind, id, text });
         Some(state.texts.len() - 1)
@@ -409,6 +470,7 @@ impl Stream {
             tool_name: name.clone(),
             tool_arguments: pretty(&arguments),
         });
+        state.unanswered = None;
         state.tools.push(OpenTool { call_id, called: Some(state.called.len()) });
         state.called.push(CalledTool { name, arguments, succeeded: false });
     }
@@ -436,6 +498,12 @@ impl Stream {
 }
 
 impl State {
+    fn hear(&mut self, speaker: Speaker) {
+        self.speaker = speaker;
+        self.crash = None;
+        self.crashed = CancellationToken::new();
+    }
+
     fn was_closed(&self, block: &BlockId) -> bool {
         self.closed.contains(block) || self.closed_before.contains(block)
     }

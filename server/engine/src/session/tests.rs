@@ -2,6 +2,7 @@
 
 mod continuation;
 mod ending;
+mod fallback;
 mod inbox;
 mod interrupted;
 mod ordering;
@@ -51,11 +52,18 @@ impl Harness {
         backend: Arc<dyn AgentBackend>,
         change: impl FnOnce(&mut SessionSettings),
     ) -> Self {
+        Self::with_backends([backend], change)
+    }
+
+    fn with_backends(
+        backends: impl IntoIterator<Item = Arc<dyn AgentBackend>>,
+        change: impl FnOnce(&mut SessionSettings),
+    ) -> Self {
         let lifecycle = Lifecycle::new();
         let mut settings = SessionSettings::new("/");
         change(&mut settings);
         let live = LiveShared::new(LiveSettings::for_tests());
-        let catalog = Catalog::new([backend]);
+        let catalog = Catalog::new(backends);
         let sessions = SessionManager::new(catalog, settings, live, lifecycle.clone());
         Self { sessions, lifecycle }
     }

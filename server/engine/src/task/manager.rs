@@ -113,7 +113,7 @@ impl TaskManager {
         user_input: String,
     ) -> Result<TaskId, TaskError> {
         let borrowed = self.sessions.find(session).await.map_err(|_| TaskError::SessionNotFound)?;
-        let task_model = borrowed.model().to_owned();
+        let task_model = borrowed.model();
         if !entry.tasks.contains_key(name) {
             return Err(TaskError::TaskNotFound);
         }

@@ -21,11 +21,12 @@ async fn turn(events: impl IntoIterator<Item = AgentEvent>) -> Vec<SessionRespon
     let inbox = Inbox::new(shared);
     let owner = Owner { session: SessionId::generate(), task: None, work: None };
     let asking = Asking::new(inbox, owner, Path::new(""), Duration::ZERO);
-    let stream = Stream::new(log.clone(), asking);
+    let stream = Arc::new(Stream::new(log.clone(), asking));
+    let (_, sink) = stream.hear_another();
     let reader = ReaderKey::Token(LiveToken::generate());
     let mut seen = Vec::new();
     for event in events {
-        stream.report(event);
+        sink.emit(event);
         // In step with the agent, so that deltas are seen.
         if let Ok(delivery) = log.poll(reader.clone()).await {
             let entries = delivery.entries().into_iter();

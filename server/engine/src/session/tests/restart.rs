@@ -44,7 +44,7 @@ impl Server {
         Self::start_with(folder, Arc::new(simulated), change).await
     }
 
-    async fn start_with_backend(folder: &Path, backend: Arc<dyn AgentBackend>) -> Self {
+    pub(super) async fn start_with_backend(folder: &Path, backend: Arc<dyn AgentBackend>) -> Self {
         Self::start_with(folder, backend, |_| {}).await
     }
 
