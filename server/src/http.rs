@@ -196,6 +196,11 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .act("/api/copilot/session/{id}/continue", session_api::continue_session)
         .answer("/api/copilot/session/{id}/permission/{request}", session_api::answer_permission)
         .govern("/api/copilot/session/{id}/permissions", session_api::set_permissions)
+        .read_or_govern(
+            "/api/copilot/session/{id}/fallback",
+            session_api::show_fallback,
+            session_api::set_fallback,
+        )
         .route("/api/copilot/session/{id}/extensions", get(extension_api::list_extensions))
         .act("/api/copilot/session/{id}/extensions/reload", extension_api::reload_extensions)
         .govern("/api/copilot/session/{id}/extensions/trust", extension_api::trust_extensions)

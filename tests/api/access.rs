@@ -165,6 +165,7 @@ async fn a_viewer_reads_and_does_nothing_else() {
         "/approval".to_owned(),
         question.clone(),
         format!("/api/copilot/session/{id}/permissions"),
+        format!("/api/copilot/session/{id}/fallback"),
         format!("/api/copilot/session/{id}/extensions/trust"),
         "/api/copilot/session/start/gpt-5-mini".to_owned(),
         "/logins/end".to_owned(),

@@ -9,6 +9,7 @@ mod engines;
 mod entries;
 mod exact_answers;
 mod extensions;
+mod fallback;
 mod history;
 mod inbox;
 mod job_ends;

@@ -30,14 +30,24 @@ pub async fn is_pending<F: Future + ?Sized>(call: &mut Pin<&mut F>) -> bool {
 impl TestApp {
     /// Starts a session in the default folder.
     pub async fn start(&self) -> TestSession<'_> {
-        let reply = self.get(&format!("/api/copilot/session/start/{MODEL}")).await.json();
+        self.start_model(MODEL).await
+    }
+
+    /// Starts a session with a model, in the default folder.
+    pub async fn start_model(&self, model: &str) -> TestSession<'_> {
+        let reply = self.get(&format!("/api/copilot/session/start/{model}")).await.json();
         let id = reply["sessionId"].as_str().unwrap_or_else(|| panic!("{reply}")).to_owned();
         TestSession { app: self, id }
     }
 
     /// Starts a session in a folder.
     pub async fn start_in(&self, folder: &Path) -> TestSession<'_> {
-        let path = format!("/api/copilot/session/start/{MODEL}");
+        self.start_model_in(MODEL, folder).await
+    }
+
+    /// Starts a session with a model in a folder.
+    pub async fn start_model_in(&self, model: &str, folder: &Path) -> TestSession<'_> {
+        let path = format!("/api/copilot/session/start/{model}");
         let reply = self.post(&path, folder.display().to_string()).await.json();
         let id = reply["sessionId"].as_str().unwrap_or_else(|| panic!("{reply}")).to_owned();
         TestSession { app: self, id }

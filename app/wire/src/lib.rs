@@ -56,6 +56,6 @@ pub use reply::{
     TokenReply,
 };
 pub use session::{LogLevel, SessionResponse, ToolError, ToolResult, TurnEnding};
-pub use session_list::{SessionInfo, Sessions};
+pub use session_list::{FallbackModels, SessionInfo, Sessions};
 pub use task::{TaskInfo, TaskResponse, TaskStarted, Tasks};
 pub use usage::Usage;

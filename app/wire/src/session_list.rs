@@ -17,7 +17,7 @@ pub struct Sessions {
 pub struct SessionInfo {
     /// Id of the session.
     pub session_id: SessionId,
-    /// The model it was started with.
+    /// The model that answers its prompts.
     pub model_id: String,
     /// Folder in which its agent works.
     pub working_directory: String,
@@ -27,4 +27,12 @@ pub struct SessionInfo {
     pub busy: bool,
     /// How many prompts wait for their turn.
     pub queued: u32,
+}
+
+/// The answer of `session/{id}/fallback`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FallbackModels {
+    /// Ids of the models that continue the session's failed turns, in the order in which they are
+    /// tried.
+    pub fallback: Vec<String>,
 }

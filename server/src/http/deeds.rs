@@ -55,6 +55,18 @@ impl Table {
         self.get_and_post(path, Deed::Govern, handler)
     }
 
+    /// Adds an endpoint that reads by GET, and trusts an agent or changes its rights by POST.
+    pub(super) fn read_or_govern<R, Q, H, T>(mut self, path: &str, read: R, govern: H) -> Self
+    where
+        R: Handler<Q, AppState> + Clone,
+        Q: 'static,
+        H: Handler<T, AppState> + Clone,
+        T: 'static,
+    {
+        self.deeds.add(path, Route { deed: Deed::Govern, by_get: false });
+        self.with(path, get(read).post(govern).layer(no_second_cap()))
+    }
+
     /// Adds an endpoint for POST only.
     pub(super) fn post<H, T>(mut self, path: &str, deed: Deed, handler: H) -> Self
     where

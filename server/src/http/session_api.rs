@@ -5,11 +5,12 @@ use std::sync::Arc;
 use agents::permission::Answer;
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use engine::session::{Session, SessionError, SessionSummary};
 use wire::{
-    Done, ErrorName, Models, PermissionDecision, PermissionMode, SessionId, SessionInfo,
-    SessionStarted, Sessions, StopReply,
+    Done, ErrorName, FallbackModels, Models, PermissionDecision, PermissionMode, SessionId,
+    SessionInfo, SessionStarted, Sessions, StopReply,
 };
 
 use super::inbox_api::Answerer;
@@ -128,6 +129,44 @@ pub(super) async fn set_permissions(
         Err(error) => Err(error),
     };
     done(set)
+}
+
+/// `GET copilot/session/{id}/fallback`: the models that continue its failed turns.
+pub(super) async fn show_fallback(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+) -> Response {
+    let fallback = match session_id(&id) {
+        Ok(id) => state.sessions.fallback(id).await,
+        Err(error) => Err(error),
+    };
+    match fallback {
+        Ok(fallback) => Json(FallbackModels { fallback }).into_response(),
+        Err(error) => error::said_no(error.name(), None),
+    }
+}
+
+/// `POST copilot/session/{id}/fallback`: sets them to the JSON array in the body.
+pub(super) async fn set_fallback(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+    Text(models): Text,
+) -> Response {
+    let models = match serde_json::from_str(&models) {
+        Ok(models) => models,
+        Err(error) => {
+            let message = format!("the body must be a JSON array of model ids: {error}");
+            return error::unreadable(StatusCode::BAD_REQUEST, &message);
+        }
+    };
+    let set = match session_id(&id) {
+        Ok(id) => state.sessions.set_fallback(id, models).await,
+        Err(error) => Err(error.into()),
+    };
+    match set {
+        Ok(()) => Json(Done {}).into_response(),
+        Err(error) => error::said_no(error.name(), Some(&error.to_string())),
+    }
 }
 
 /// `copilot/session/{id}/stop`: stops a session.
