@@ -22,6 +22,7 @@ mod guard;
 mod keys;
 mod narrow;
 mod providers;
+mod sessions;
 mod store;
 mod text;
 
@@ -96,6 +97,8 @@ pub struct Settings {
     pub entry: Option<PathBuf>,
     /// How many sessions may be open at a time.
     pub max_sessions: usize,
+    /// The models that continue failed turns of sessions, unless they choose others.
+    pub fallback: Vec<String>,
     /// How many tasks of all jobs may run at a time.
     pub max_tasks: NonZeroU16,
     /// How many tasks of one job may run at a time.
@@ -303,6 +306,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
         &secret_variables,
     )?;
 
+    let fallback = sessions::settle_fallback(&line, &file.tables.sessions, &file.text)?;
     let always_ask = guard::always_ask(&file, extensions.user_folder.as_deref())?;
     let safeguards = Safeguards { always_ask, ..Safeguards::default() };
 
@@ -328,6 +332,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
             .unwrap_or(DEFAULT_MAX_BODY_BYTES),
         entry,
         max_sessions: line.max_sessions.or(server.max_sessions).unwrap_or(DEFAULT_MAX_SESSIONS),
+        fallback,
         max_tasks: line.max_tasks.or(server.max_tasks).unwrap_or(DEFAULT_MAX_TASKS),
         max_tasks_per_job: line
             .max_tasks_per_job

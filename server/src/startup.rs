@@ -281,6 +281,7 @@ fn start_sessions(
             ..settings.extensions.clone()
         },
         safeguards: settings.safeguards.clone(),
+        fallback: settings.fallback.clone(),
         ..SessionSettings::new(repo_root)
     };
     let mut backends: Vec<Arc<dyn AgentBackend>> = vec![Arc::new(simulated)];

@@ -60,6 +60,11 @@ pub(super) struct CommandLine {
     #[arg(long, value_name = "N", env = "COPILOT_PORTAL_MAX_SESSIONS")]
     pub(super) max_sessions: Option<usize>,
 
+    /// A model that continues a session's turn in which its own model failed; repeatable, tried in
+    /// this order [default: none]. Each session can be told otherwise
+    #[arg(long, value_name = "MODEL", env = "COPILOT_PORTAL_FALLBACK", value_delimiter = ',')]
+    pub(super) fallback: Option<Vec<String>>,
+
     /// How many tasks of all jobs may run at a time; further ones wait [default: 32]
     #[arg(long, value_name = "N", env = "COPILOT_PORTAL_MAX_TASKS")]
     pub(super) max_tasks: Option<NonZeroU16>,

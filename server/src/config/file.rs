@@ -12,6 +12,7 @@ use super::copilot::CopilotTable;
 use super::extensions::ExtensionsTable;
 use super::keys::KeyTable;
 use super::providers::ProviderTable;
+use super::sessions::SessionsTable;
 use super::store::StoreTable;
 use super::text::FileText;
 use super::{ConfigError, DEFAULT_FILE, LogFormat};
@@ -28,6 +29,7 @@ pub(super) struct ConfigFile {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Tables {
     pub(super) server: ServerTable,
+    pub(super) sessions: SessionsTable,
     pub(super) simulated: SimulatedTable,
     pub(super) log: LogTable,
     pub(super) copilot: CopilotTable,

@@ -76,6 +76,8 @@ fn narrow_server(settings: &mut Settings, found: &Tables, ignored: &mut Ignored)
     lower(&mut settings.max_tasks, server.max_tasks, "server.maxTasks", ignored);
     let per_job = server.max_tasks_per_job;
     lower(&mut settings.max_tasks_per_job, per_job, "server.maxTasksPerJob", ignored);
+    // It would send conversations to another provider.
+    ignored.add("sessions.fallback", found.sessions.fallback.is_some());
     ignored.add("keys", !found.keys.is_empty());
     ignored.add("providers", !found.providers.is_empty());
     if found.copilot.enabled == Some(false) {
@@ -193,7 +195,7 @@ mod tests {
              dataDir = 'data'\nmessagesPerMinute = 9999\n[[workspaces]]\npath = '/'\n\
              [extensions]\nallow = ['/']\nsdkPath = 'evil'\n\
              [[keys]]\nname = 'evil'\nkeyEnv = 'HOME'\n\
-             [store]\nkind = 'memory'\nkeepDays = 1\n",
+             [store]\nkind = 'memory'\nkeepDays = 1\n[sessions]\nfallback = ['evil']\n",
         );
         let empty = tempfile::tempdir().expect("temporary folder");
         let settings = planted(&["--job-permissions", "ask"], folder.path());
@@ -223,6 +225,7 @@ mod tests {
             "server.maxTasksPerJob",
             "server.test",
             "server.testFolder",
+            "sessions.fallback",
             "copilot.cliPath",
             "copilot.provider",
             "keys",
