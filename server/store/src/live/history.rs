@@ -164,12 +164,6 @@ impl Place {
         self.inside.iter_mut().find(|inside| inside.block.number == number)
     }
 
-    fn bytes_read(&self, block: *const Block) -> usize {
-        let inside =
-            self.inside.iter().find(|inside| std::ptr::eq(Arc::as_ptr(&inside.block), block));
-        inside.map_or(0, |inside| inside.read)
-    }
-
     /// What is left of the text of a block that this reader is in the middle of.
     fn rest(&mut self, number: BlockNumber) -> Option<Piece> {
         self.inside(number).and_then(|inside| inside.read_to(usize::MAX))
@@ -532,20 +526,16 @@ impl History {
         (pieces, next)
     }
 
-    /// True if [`read`](Self::read) would find anything. Costs the same however much that is.
+    /// True if [`read`](Self::read) would find anything. Looks no further than the first item that
+    /// has something for the reader, which is nearly always the first one.
     pub(super) fn has_more(&self, from: &Place) -> bool {
-        match self.visible().get(from.item.saturating_sub(self.dropped)..) {
-            None | Some([] | [Timed { what: Item::Stored, .. }]) => false,
-            // Rarely more than a few: they are dropped when they come first.
-            Some(rest @ [Timed { what: Item::Gone, .. }, ..]) => {
-                rest.iter().any(|item| !matches!(item.what, Item::Gone))
-            }
-            Some([Timed { what: Item::Run(run), .. }]) => {
-                run.to > run.from.max(from.bytes_read(run.block.as_ptr()))
-            }
-            // Text that is worth nothing any more is followed by the end of its block.
-            Some(_) => true,
-        }
+        let rest = self.visible().get(from.item.saturating_sub(self.dropped)..);
+        rest.unwrap_or_default().iter().any(|item| match &item.what {
+            // Text that the reader has is followed by the end of its block.
+            Item::Entry(_) | Item::End(..) | Item::Text(..) => true,
+            Item::Stored | Item::Gone => false,
+            Item::Run(run) => run.has_more(from),
+        })
     }
 
     /// Gives back what was reserved for growth.
@@ -576,6 +566,17 @@ impl History {
 }
 
 impl Run {
+    /// Whether [`read`](Self::read) would find anything. Not in a block that is complete, unless the
+    /// reader is in the middle of it: its end has the whole text, and may not be shown yet.
+    fn has_more(&self, reader: &Place) -> bool {
+        let Some(block) = self.block.upgrade() else { return false };
+        let inside = reader.inside.iter().find(|inside| inside.block.number == block.number);
+        match inside {
+            Some(inside) => self.to > inside.read,
+            None => self.to > self.from && !block.text.lock().repeated,
+        }
+    }
+
     /// The next part of it for a reader, who moves behind that part.
     fn read(&self, reader: &mut Place) -> Option<Piece> {
         // Gone: the block is complete and no reader was inside it.

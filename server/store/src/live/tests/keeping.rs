@@ -241,3 +241,19 @@ async fn the_text_of_an_open_block_is_stored_piece_by_piece_until_it_ends() {
     assert_eq!(stored().await, [], "the end has the whole text");
     lifecycle.shutdown(Duration::from_secs(1)).await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_waits_for_the_end_of_a_block_that_is_complete_but_not_durable() {
+    let (journal, _, log) = slow_log();
+    push_all(&log, &[prompt("p"), start("m")]);
+    journal.write_all();
+    push_all(&log, &[delta("m", "text"), end("m", "text")]);
+    let reader = token("late");
+    assert_eq!(read(&log, &reader).await, Some(vec![prompt("p"), start("m")]));
+    // Its text is in the end, which is not shown yet: this is no reason to answer at once.
+    let mut waiting = std::pin::pin!(log.poll(reader.clone()));
+    settle().await;
+    assert!(futures_util::poll!(waiting.as_mut()).is_pending());
+    journal.write_all();
+    assert_eq!(parse(&waiting.await.expect("an answer")), [end("m", "text")]);
+}
