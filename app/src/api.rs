@@ -12,8 +12,8 @@ use web_sys::wasm_bindgen::{JsCast, JsValue};
 use wire::chart::Chart;
 use wire::server::{Refusal, TestReply};
 use wire::{
-    Done, ErrorName, ErrorReply, Events, ExtensionTrust, Extensions, JobId, JobList, JobStarted,
-    LiveToken, MESSAGE_HEADER, Models, PermissionDecision, PermissionId, PermissionMode,
+    AnsweredInbox, Done, ErrorName, ErrorReply, Events, ExtensionTrust, Extensions, InboxChoice,
+    JobId, JobList, JobStarted, LiveToken, MESSAGE_HEADER, Models, PermissionId, PermissionMode,
     RunningJobs, STORE_HEADER, SessionId, SessionResponse, SessionStarted, Sessions, StopReply,
     TaskId, TaskStarted, Tasks, TokenReply,
 };
@@ -136,15 +136,18 @@ pub async fn session_events(
     accept(&get_text(&path, None).await?)
 }
 
-/// Answers a permission request of a session.
-pub async fn decide(
-    id: SessionId,
-    question: PermissionId,
-    decision: PermissionDecision,
-) -> Result<(), ApiError> {
-    let path = format!("/api/copilot/session/{id}/permission/{question}");
-    let _: Done = ask(&path, decision.as_str()).await?;
+/// The path of the list of what waits for a person.
+pub(crate) const INBOX_PATH: &str = "/api/copilot/inbox";
+
+/// Answers an item of the inbox; the text may be empty.
+pub async fn answer(id: PermissionId, choice: InboxChoice, text: &str) -> Result<(), ApiError> {
+    let _: Done = ask(&format!("{INBOX_PATH}/{id}"), &format!("{choice}\n{text}")).await?;
     Ok(())
+}
+
+/// The items that left the inbox last.
+pub async fn answered() -> Result<AnsweredInbox, ApiError> {
+    fetch(&format!("{INBOX_PATH}/answered?limit=20")).await
 }
 
 /// Sets a session's permission mode.

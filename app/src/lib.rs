@@ -15,6 +15,7 @@ mod explain;
 mod flow_chart;
 mod links;
 mod load;
+mod local_time;
 mod markdown;
 mod notification;
 mod pages;
@@ -32,6 +33,7 @@ use wire::server::ConfigReply;
 
 use components::frame::Frame;
 use pages::bridge::BridgePage;
+use pages::inbox::InboxPage;
 use pages::index::IndexPage;
 use pages::job_tracking::JobTrackingPage;
 use pages::jobs::JobsPage;
@@ -70,6 +72,8 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/jobs.html") view=JobsPage />
                     <Route path=path!("/jobTracking") view=JobTrackingPage />
                     <Route path=path!("/jobTracking.html") view=JobTrackingPage />
+                    <Route path=path!("/inbox") view=InboxPage />
+                    <Route path=path!("/inbox.html") view=InboxPage />
                     <Route path=path!("/bridge") view=BridgePage />
                     <Route path=path!("/bridge.html") view=BridgePage />
                     <Route path=path!("/test") view=TestPage />

@@ -4,6 +4,7 @@
 pub(crate) mod blocks;
 pub(crate) mod bridge;
 pub(crate) mod feed;
+pub(crate) mod inbox;
 pub(crate) mod job;
 pub(crate) mod project;
 pub(crate) mod spending;

@@ -8,6 +8,7 @@ const PAGES = [
     paths: ["/jobTracking?jobName=build", "/jobTracking.html?jobName=build"],
     mark: "#job-part",
   },
+  { name: "inbox", paths: ["/inbox", "/inbox.html"], mark: "#inbox-ui" },
   { name: "test", paths: ["/test", "/test.html"], mark: ".greeting" },
 ];
 const SIZES = [

@@ -1,6 +1,7 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { InboxPage } from "../fixtures/inbox.js";
 import { expect, hydrated, Portal, test } from "../fixtures/portal.js";
 import { SessionPage } from "../fixtures/session.js";
 
@@ -46,6 +47,25 @@ test.describe("a server that comes back", () => {
     await session.ready();
     await session.runTurn('say "two"');
     await expect(session.body(session.of("message")).last()).toHaveText("two");
+  });
+
+  test("has what waited in its inbox, under the same id, and takes the answer there", async ({ page, context }) => {
+    const work = mkdtempSync(path.join(tmpdir(), "portal-"));
+    const session = await SessionPage.startIn(page, work, "ask", portal.url);
+    await session.askForFile("a.txt", "hello");
+    const inbox = await InboxPage.open(await context.newPage(), portal.url);
+    const { row, card } = inbox.item(work);
+    const id = await card.getAttribute("data-request-id");
+    await portal.kill();
+    await expect(inbox.page.locator(".banner")).toContainText("the server has stopped");
+    await startAgain();
+    await expect(inbox.page.locator(".banner")).toBeHidden({ timeout: 15_000 });
+    await expect(row).toContainText("Interrupted by a restart");
+    await expect(card).toHaveAttribute("data-request-id", id!);
+    await card.locator(".permission-approve").click();
+    await expect(row).toHaveCount(0);
+    await expect.poll(() => existsSync(path.join(work, "a.txt")), { timeout: 15_000 }).toBe(true);
+    rmSync(work, { recursive: true });
   });
 
   test("still asks what it asked when it was killed, and resumes the turn when that is approved", async ({ page }) => {

@@ -2,11 +2,11 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use wire::MessageId;
 use wire::bridge::{
-    Acknowledged, ApprovalAnswer, CancelRequest, ClearRequest, MessageAccepted, MessageRequest,
-    SessionHistory, SessionSummary,
+    Acknowledged, CancelRequest, ClearRequest, MessageAccepted, MessageRequest, SessionHistory,
+    SessionSummary,
 };
-use wire::{MessageId, PermissionDecision, PermissionId};
 
 use super::{ApiError, encode_segment, fetch, parse, send_text};
 
@@ -29,14 +29,6 @@ pub(crate) fn events_path(id: &str, last_event: &str) -> String {
 pub(crate) async fn send(message: &MessageRequest) -> Result<(), ApiError> {
     let _: MessageAccepted = post("/message", message).await?;
     Ok(())
-}
-
-/// Answers a permission request.
-pub(crate) async fn decide(id: PermissionId, decision: PermissionDecision) -> Result<(), ApiError> {
-    let approved = decision != PermissionDecision::Deny;
-    let always = decision == PermissionDecision::ApproveAlways;
-    acknowledge("/approval", &ApprovalAnswer { approval_id: id.to_string(), approved, always })
-        .await
 }
 
 pub(crate) async fn cancel(id: MessageId) -> Result<(), ApiError> {

@@ -14,6 +14,7 @@ use crate::store_trouble;
 enum Section {
     Sessions,
     Jobs,
+    Inbox,
     Bridge,
     Test,
 }
@@ -23,6 +24,7 @@ fn section_of(path: &str) -> Option<Section> {
     match path.strip_suffix(".html").unwrap_or(path) {
         "/" | "/index" => Some(Section::Sessions),
         "/jobs" | "/jobTracking" => Some(Section::Jobs),
+        "/inbox" => Some(Section::Inbox),
         "/bridge" => Some(Section::Bridge),
         "/test" => Some(Section::Test),
         _ => None,
@@ -93,11 +95,11 @@ fn Bar(section: Memo<Option<Section>>) -> impl IntoView {
                 <a href=jobs aria-current=move || current(Section::Jobs)>
                     "Jobs"
                 </a>
+                <a href="/inbox.html" aria-current=move || current(Section::Inbox)>
+                    "Inbox"
+                </a>
                 <a href="/bridge.html" aria-current=move || current(Section::Bridge)>
                     "Bridge"
-                </a>
-                <a href="/test.html" aria-current=move || current(Section::Test)>
-                    "Test"
                 </a>
                 // Not a page of the app: the browser has to load it.
                 {config.locked.then(|| view! { <a href="/logins" rel="external">"Logins"</a> })}
@@ -117,6 +119,7 @@ mod tests {
             ("/index.html", Some(Section::Sessions)),
             ("/jobs", Some(Section::Jobs)),
             ("/jobTracking.html", Some(Section::Jobs)),
+            ("/inbox.html", Some(Section::Inbox)),
             ("/bridge.html", Some(Section::Bridge)),
             ("/test", Some(Section::Test)),
             ("/nothing", None),

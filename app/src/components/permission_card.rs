@@ -1,91 +1,78 @@
-//! `.permission-card`: what a tool wants to do, and the buttons that allow or refuse it. Everything
-//! in it may come from a model, so it is shown as plain text.
-
-use std::future::Future;
-use std::pin::Pin;
+//! `.permission-card`: what a tool wants to do, or an agent asks, and the buttons that answer it.
+//! Everything in it may come from a model, so it is shown as plain text.
 
 use leptos::html::P;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use wire::{PermissionDecision, PermissionId, PermissionOutcome, PermissionRequest};
+use wire::{
+    InboxChoice, InboxItem, InboxOption, PermissionId, PermissionOutcome, PermissionRequest,
+};
 
 use super::diff::draw_diff;
-use crate::api::ApiError;
+use crate::api;
 use crate::erase::Erase;
 
-/// The request that sends an answer.
-pub(crate) type Answer = Pin<Box<dyn Future<Output = Result<(), ApiError>>>>;
+/// A question as a card shows it.
+pub(crate) struct Asked {
+    id: PermissionId,
+    kind: &'static str,
+    title: String,
+    path: Option<String>,
+    detail: Option<String>,
+    diff: Option<String>,
+    options: Vec<InboxOption>,
+}
+
+impl Asked {
+    /// What a tool or an agent asks in a session.
+    pub(crate) fn in_session(id: PermissionId, request: PermissionRequest) -> Self {
+        let options = InboxOption::of_request(&request);
+        let PermissionRequest { kind, title, path, detail, diff, each_time: _ } = request;
+        Self { id, kind: kind.as_str(), title, path, detail, diff, options }
+    }
+
+    /// An item of the inbox.
+    pub(crate) fn in_inbox(item: InboxItem) -> Self {
+        let InboxItem { id, kind, title, path, detail, diff, options, .. } = item;
+        Self { id, kind: kind.as_str(), title, path, detail, diff, options }
+    }
+}
 
 /// The card. The first answer counts; everybody sees the outcome.
 #[component]
 pub(crate) fn PermissionCard(
-    id: PermissionId,
-    request: PermissionRequest,
-    /// `None` while the request is pending.
+    asked: Asked,
+    /// `None` while the question is open.
     #[prop(into)]
     outcome: Signal<Option<PermissionOutcome>>,
-    /// The answers to offer.
-    decisions: &'static [PermissionDecision],
-    /// Sends the chosen answer.
-    answer: Callback<PermissionDecision, Answer>,
 ) -> impl IntoView {
-    let is_sent = RwSignal::new(false);
-    let problem = RwSignal::new(None::<String>);
-    let decide = move |decision| {
-        is_sent.set(true);
-        problem.set(None);
-        let answer = answer.run(decision);
-        spawn_local(async move {
-            // The outcome arrives with the stream, which every viewer reads.
-            if let Err(error) = answer.await {
-                is_sent.try_set(false);
-                problem.try_set(Some(error.to_string()));
-            }
-        });
+    let Asked { id, kind, title, path, detail, diff, options } = asked;
+    let form = AnswerForm {
+        id,
+        is_question: options.iter().any(|option| option.id == InboxChoice::Answer),
+        options: StoredValue::new(options),
+        is_sent: RwSignal::new(false),
+        problem: RwSignal::new(None),
+        text: RwSignal::new(String::new()),
+        says_why: RwSignal::new(false),
     };
     let settled = NodeRef::<P>::new();
     Effect::new(move |_| {
         // The button that had the focus is gone.
-        if let Some(element) = settled.get().filter(|_| is_sent.get_untracked())
+        if let Some(element) = settled.get().filter(|_| form.is_sent.get_untracked())
             && document().active_element().is_none_or(|active| active.tag_name() == "BODY")
         {
             let _ = element.focus();
         }
     });
-    let always = StoredValue::new(request.always_scope().map(|scope| format!("Always: {scope}")));
-    let buttons = move || {
-        let offered = |decision: &&PermissionDecision| {
-            **decision != PermissionDecision::ApproveAlways || always.with_value(Option::is_some)
-        };
-        let buttons = decisions.iter().filter(offered).map(|decision| {
-            view! {
-                <button
-                    type="button"
-                    class=button_class(*decision)
-                    disabled=is_sent
-                    on:click=move |_| decide(*decision)
-                >
-                    {always.with_value(|always| button_text(*decision, always.as_deref()))}
-                </button>
-            }
-        });
-        view! {
-            <div class="permission-buttons">{buttons.collect_view()}</div>
-            <div role="status">
-                {move || problem.get().map(|text| view! { <p class="permission-problem">{text}</p> })}
-            </div>
-        }
-        .erase()
-    };
-    let PermissionRequest { kind, title, path, detail, diff, each_time: _ } = request;
     let path = path.filter(|path| !path.is_empty());
     view! {
         <section
             class="permission-card"
             class:pending=move || outcome.get().is_none()
             data-request-id=id.to_string()
-            data-kind=kind.as_str()
-            aria-label="Permission"
+            data-kind=kind
+            aria-label=if form.is_question { "Question" } else { "Permission" }
         >
             <h3 class="permission-title">{title}</h3>
             {path.map(|path| view! { <p class="permission-path">{path}</p> })}
@@ -99,7 +86,7 @@ pub(crate) fn PermissionCard(
                 })}
             {diff.as_deref().map(draw_diff)}
             {move || match outcome.get() {
-                None => buttons(),
+                None => form.draw(),
                 Some(outcome) => {
                     view! {
                         <p
@@ -108,7 +95,7 @@ pub(crate) fn PermissionCard(
                             tabindex="-1"
                             node_ref=settled
                         >
-                            {outcome_text(outcome)}
+                            {outcome_text(outcome, form.is_question)}
                         </p>
                     }
                         .erase()
@@ -118,31 +105,124 @@ pub(crate) fn PermissionCard(
     }
 }
 
-fn button_class(decision: PermissionDecision) -> &'static str {
-    match decision {
-        PermissionDecision::Approve => "button primary permission-approve",
-        PermissionDecision::ApproveAlways => "button permission-always",
-        PermissionDecision::Deny => "button danger permission-deny",
+/// The part of a card that answers.
+#[derive(Clone, Copy)]
+struct AnswerForm {
+    id: PermissionId,
+    /// Whether it is answered with a text.
+    is_question: bool,
+    options: StoredValue<Vec<InboxOption>>,
+    is_sent: RwSignal<bool>,
+    problem: RwSignal<Option<String>>,
+    /// The text of the answer, or why it is refused. It stays if the answer is not accepted.
+    text: RwSignal<String>,
+    /// Whether the reason of a refusal can be typed.
+    says_why: RwSignal<bool>,
+}
+
+impl AnswerForm {
+    fn send(self, choice: InboxChoice) {
+        self.is_sent.set(true);
+        self.problem.set(None);
+        let text = self.text.get_untracked();
+        spawn_local(async move {
+            // The outcome arrives with the stream, which every viewer reads.
+            if let Err(error) = api::answer(self.id, choice, &text).await {
+                self.is_sent.try_set(false);
+                self.problem.try_set(Some(error.to_string()));
+            }
+        });
+    }
+
+    fn draw(self) -> AnyView {
+        let is_incomplete = move |choice: InboxChoice| {
+            choice == InboxChoice::Answer && self.text.with(|text| text.trim().is_empty())
+        };
+        let button = move |option: InboxOption| {
+            view! {
+                <button
+                    type="button"
+                    class=button_class(option.id)
+                    disabled=move || self.is_sent.get() || is_incomplete(option.id)
+                    on:click=move |_| self.send(option.id)
+                >
+                    {option.label}
+                </button>
+            }
+        };
+        let buttons = self.options.get_value().into_iter().map(button).collect_view();
+        let can_say_why = self
+            .options
+            .with_value(|options| options.iter().any(|option| option.id == InboxChoice::Deny));
+        view! {
+            {move || {
+                (self.is_question || self.says_why.get()).then(|| self.draw_text())
+            }}
+            <div class="permission-buttons">
+                {buttons}
+                {move || {
+                    (can_say_why && !self.says_why.get())
+                        .then(|| {
+                            view! {
+                                <button
+                                    type="button"
+                                    class="button quiet permission-why"
+                                    disabled=self.is_sent
+                                    on:click=move |_| self.says_why.set(true)
+                                >
+                                    "Say why …"
+                                </button>
+                            }
+                        })
+                }}
+            </div>
+            <div role="status">
+                {move || {
+                    self.problem.get().map(|text| view! { <p class="permission-problem">{text}</p> })
+                }}
+            </div>
+        }
+        .erase()
+    }
+
+    fn draw_text(self) -> AnyView {
+        let label = if self.is_question { "Your answer" } else { "Why it is denied (optional)" };
+        view! {
+            <label class="permission-text">
+                <span class="field-label">{label}</span>
+                <textarea
+                    rows="2"
+                    prop:value=self.text
+                    disabled=self.is_sent
+                    on:input=move |event| self.text.set(event_target_value(&event))
+                ></textarea>
+            </label>
+        }
+        .erase()
     }
 }
 
-/// `always` describes what an approval for the rest of the session covers.
-fn button_text(decision: PermissionDecision, always: Option<&str>) -> String {
-    let text = match decision {
-        PermissionDecision::Approve => "Approve once",
-        PermissionDecision::ApproveAlways => always.unwrap_or("Always"),
-        PermissionDecision::Deny => "Deny",
-    };
-    text.to_owned()
+fn button_class(choice: InboxChoice) -> &'static str {
+    match choice {
+        InboxChoice::Approve => "button primary permission-approve",
+        InboxChoice::Answer => "button primary permission-answer",
+        InboxChoice::Raise => "button primary permission-raise",
+        InboxChoice::ApproveAlways => "button permission-always",
+        InboxChoice::Deny => "button danger permission-deny",
+        InboxChoice::Decline => "button permission-decline",
+        InboxChoice::Leave => "button permission-leave",
+    }
 }
 
-fn outcome_text(outcome: PermissionOutcome) -> &'static str {
-    match outcome {
-        PermissionOutcome::Approved => "✓ Approved once",
-        PermissionOutcome::ApprovedAlways => "✓ Approved for the rest of this session",
-        PermissionOutcome::Denied => "✗ Denied",
-        PermissionOutcome::TimedOut => "✗ Refused: nobody answered in time",
-        PermissionOutcome::Withdrawn => "✗ Withdrawn before anyone answered",
+fn outcome_text(outcome: PermissionOutcome, is_question: bool) -> &'static str {
+    match (outcome, is_question) {
+        (PermissionOutcome::Approved | PermissionOutcome::ApprovedAlways, true) => "✓ Answered",
+        (PermissionOutcome::Approved, false) => "✓ Approved once",
+        (PermissionOutcome::ApprovedAlways, false) => "✓ Approved for the rest of this session",
+        (PermissionOutcome::Denied, true) => "✗ Declined",
+        (PermissionOutcome::Denied, false) => "✗ Denied",
+        (PermissionOutcome::TimedOut, _) => "✗ Refused: nobody answered in time",
+        (PermissionOutcome::Withdrawn, _) => "✗ Withdrawn before anyone answered",
     }
 }
 

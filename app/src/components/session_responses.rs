@@ -8,12 +8,11 @@ use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlAnchorElement, HtmlElement};
-use wire::{LogLevel, PermissionDecision, PermissionId};
+use wire::LogLevel;
 
 use super::log_line::LogLine;
 use super::message_block::MessageBlock;
-use super::permission_card::{Answer, PermissionCard, waiting_text};
-use crate::api;
+use super::permission_card::{Asked, PermissionCard, waiting_text};
 use crate::erase::Erase;
 use crate::state::blocks::{Block, BlockKey, BlockKind};
 use crate::state::feed::{BlockEntry, Feed};
@@ -69,10 +68,6 @@ pub(crate) struct Said {
     pub(crate) works: Signal<bool>,
     /// Number of pending permission requests.
     pub(crate) waiting: RwSignal<usize>,
-    /// The answers to offer.
-    pub(crate) decisions: &'static [PermissionDecision],
-    /// Sends an answer to the source that asked.
-    pub(crate) answer: Callback<(usize, PermissionId, PermissionDecision), Answer>,
 }
 
 /// The blocks of a feed, and the usage of its session.
@@ -83,22 +78,11 @@ pub(crate) fn SessionResponses(
     #[prop(optional)]
     id: Option<&'static str>,
 ) -> impl IntoView {
-    let answer = move |(source, question, decision)| -> Answer {
-        let session = feed.session(source);
-        Box::pin(async move {
-            match session {
-                Some(session) => api::decide(session, question, decision).await,
-                None => Err(wire::ErrorName::SessionNotFound.into()),
-            }
-        })
-    };
     let said = Said {
         blocks: feed.blocks,
         answers: feed.answers,
         works: Signal::derive(move || feed.is_working()),
         waiting: feed.waiting,
-        decisions: PermissionDecision::ALL,
-        answer: Callback::new(answer),
     };
     view! {
         <Stream said=said label="Session" id=id>
@@ -177,7 +161,7 @@ pub(crate) fn Stream(
             <For
                 each=move || said.blocks.get()
                 key=|(key, _)| key.clone()
-                children=move |(key, block)| draw(said, &key, block)
+                children=move |(key, block)| draw(&key, block)
             />
             <div class="session-response-awaiting" node_ref=awaiting>
                 "Awaits responses ..."
@@ -203,10 +187,9 @@ pub(crate) fn Stream(
     }
 }
 
-fn draw(said: Said, (source, kind, _): &BlockKey, block: ArcRwSignal<Block>) -> AnyView {
-    let (source, kind) = (*source, *kind);
-    match kind {
-        BlockKind::Question => draw_question(said, source, block),
+fn draw((_, kind, _): &BlockKey, block: ArcRwSignal<Block>) -> AnyView {
+    match *kind {
+        BlockKind::Question => draw_question(block),
         BlockKind::Log => {
             let Block { title, body, level, .. } = block.get_untracked();
             view! {
@@ -219,38 +202,29 @@ fn draw(said: Said, (source, kind, _): &BlockKey, block: ArcRwSignal<Block>) -> 
             }
             .erase()
         }
-        _ => view! { <MessageBlock kind=kind block=block /> }.erase(),
+        kind => view! { <MessageBlock kind=kind block=block /> }.erase(),
     }
 }
 
-fn draw_question(said: Said, source: usize, block: ArcRwSignal<Block>) -> AnyView {
+fn draw_question(block: ArcRwSignal<Block>) -> AnyView {
     let Some(question) = block.with_untracked(|block| block.question.clone()) else {
         return ().erase();
     };
-    let id = question.id;
     let outcome = Signal::derive(move || {
         block.with(|block| block.question.as_ref().and_then(|question| question.outcome))
     });
-    let answer = Callback::new(move |decision| said.answer.run((source, id, decision)));
-    view! {
-        <PermissionCard
-            id=id
-            request=question.request
-            outcome=outcome
-            decisions=said.decisions
-            answer=answer
-        />
-    }
-    .erase()
+    let asked = Asked::in_session(question.id, question.request);
+    view! { <PermissionCard asked=asked outcome=outcome /> }.erase()
 }
 
 /// Scrolls to the first pending permission request.
 fn show_question(container: NodeRef<Div>) {
     let Some(container) = container.get_untracked() else { return };
-    let button = container.query_selector(".permission-card.pending button").ok().flatten();
-    if let Some(button) = button.and_then(|button| button.dyn_into::<HtmlElement>().ok()) {
+    let wanted = ".permission-card.pending :is(textarea, button)";
+    let field = container.query_selector(wanted).ok().flatten();
+    if let Some(field) = field.and_then(|field| field.dyn_into::<HtmlElement>().ok()) {
         // The focused element is scrolled into view.
-        let _ = button.focus();
+        let _ = field.focus();
     }
 }
 

@@ -7,11 +7,10 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 use leptos_router::params::ParamsMap;
-use wire::PermissionDecision;
 use wire::bridge::SessionSummary;
 
 use crate::api;
-use crate::components::permission_card::{Answer, mark_title};
+use crate::components::permission_card::mark_title;
 use crate::components::session_responses::{Said, Stream};
 use crate::erase::Erase;
 use crate::load::{Load, Loader};
@@ -92,16 +91,11 @@ fn project_url(id: &str) -> String {
 #[component]
 fn ProjectView(id: String, name: String) -> impl IntoView {
     let project = Project::new(id.clone());
-    let answer = move |(_, question, decision)| -> Answer {
-        Box::pin(api::bridge::decide(question, decision))
-    };
     let said = Said {
         blocks: project.blocks,
         answers: project.answers,
         works: Signal::derive(move || project.running.with(|runs| !runs.is_empty())),
         waiting: project.waiting,
-        decisions: PermissionDecision::ALL,
-        answer: Callback::new(answer),
     };
     let is_empty = Memo::new(move |_| {
         project.connection.get() == Connection::Live && project.blocks.with(Vec::is_empty)

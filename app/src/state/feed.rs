@@ -40,8 +40,6 @@ pub(crate) struct Feed {
     open: StoredValue<Vec<LiveId>>,
     /// How the session ended, if it did.
     ended: StoredValue<Option<Connection>>,
-    /// The session of each source, to which answers are sent.
-    sessions: StoredValue<Vec<(usize, SessionId)>>,
     /// The blocks in order.
     pub(crate) blocks: RwSignal<Vec<BlockEntry>>,
     /// Whether the agent is processing a prompt.
@@ -67,7 +65,6 @@ impl Feed {
             transcript: StoredValue::new(Transcript::default()),
             open: StoredValue::new(Vec::new()),
             ended: StoredValue::new(None),
-            sessions: StoredValue::new(Vec::new()),
             blocks: RwSignal::new(Vec::new()),
             session_works: RwSignal::new(false),
             task_runs: RwSignal::new(task_runs),
@@ -83,13 +80,6 @@ impl Feed {
     pub(crate) fn is_working(self) -> bool {
         // Reads both, so that a view tracks both.
         self.session_works.get() | self.task_runs.get()
-    }
-
-    /// The session that a source belongs to.
-    pub(crate) fn session(self, source: usize) -> Option<SessionId> {
-        self.sessions.with_value(|sessions| {
-            sessions.iter().find(|(known, _)| *known == source).map(|(_, id)| *id)
-        })
     }
 
     /// Follows a session until it ends or the calling component is disposed. In the browser only.
@@ -121,7 +111,6 @@ impl Feed {
     }
 
     fn open(self, id: SessionId) {
-        self.name_session(ONLY, id);
         self.open.set_value(vec![LiveId::Session(id)]);
     }
 
@@ -266,13 +255,6 @@ pub(super) fn set_if_new<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<
 impl Tab for Feed {
     fn new(task_runs: bool) -> Self {
         Self::new(task_runs)
-    }
-
-    fn name_session(&self, source: usize, id: SessionId) {
-        self.sessions.update_value(|sessions| {
-            sessions.retain(|(known, _)| *known != source);
-            sessions.push((source, id));
-        });
     }
 
     fn take_session(&self, source: usize, responses: Vec<Timed<SessionResponse>>) {

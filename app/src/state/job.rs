@@ -37,8 +37,6 @@ const DECISIONS: usize = 0;
 pub(crate) trait Tab: Clone {
     /// An empty tab; the task may already be running.
     fn new(task_runs: bool) -> Self;
-    /// Assigns a source number to a session.
-    fn name_session(&self, source: usize, id: SessionId);
     /// Adds responses of a session.
     fn take_session(&self, source: usize, responses: Vec<Timed<SessionResponse>>);
     /// A session has ended.
@@ -322,7 +320,7 @@ impl<T: Tab> JobState<T> {
                     self.sessions.entry(session_id).or_insert_with(|| {
                         self.open.push(LiveId::Session(session_id));
                         run.sessions.push(session_id);
-                        run.open_session(session_id, is_driving)
+                        run.open_session(is_driving)
                     });
                 }
                 TaskResponse::TaskSessionStopped { session_id, .. } => {
@@ -390,17 +388,15 @@ impl<T: Tab> Work<T> {
 
 impl<T: Tab> Run<T> {
     /// Assigns a tab and a source number to a new session.
-    fn open_session(&mut self, id: SessionId, is_driving: bool) -> (T, usize) {
-        let (tab, source) = if is_driving {
+    fn open_session(&mut self, is_driving: bool) -> (T, usize) {
+        if is_driving {
             self.drivers += 1;
             (self.driving.clone(), DECISIONS + self.drivers)
         } else {
             let tab = T::new(false);
             self.attempts.push(tab.clone());
             (tab, 0)
-        };
-        tab.name_session(source, id);
-        (tab, source)
+        }
     }
 }
 

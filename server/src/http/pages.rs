@@ -14,7 +14,7 @@ use wire::server::ConfigReply;
 use super::{AppState, error, server_api};
 
 /// Every page in each of its spellings; `app::App` declares the same routes.
-const PAGES: [&str; 11] = [
+const PAGES: [&str; 13] = [
     "/",
     "/index",
     "/index.html",
@@ -22,6 +22,8 @@ const PAGES: [&str; 11] = [
     "/jobs.html",
     "/jobTracking",
     "/jobTracking.html",
+    "/inbox",
+    "/inbox.html",
     "/bridge",
     "/bridge.html",
     "/test",

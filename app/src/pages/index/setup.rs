@@ -6,8 +6,6 @@ use leptos::task::spawn_local;
 use leptos_meta::Title;
 use leptos_router::components::A;
 use leptos_router::hooks::{use_navigate, use_query_map};
-use web_sys::js_sys;
-use web_sys::wasm_bindgen::JsValue;
 use wire::{ErrorName, ModelInfo, Models, PermissionMode, RunningJobs, SessionId, Sessions};
 
 use super::session_url;
@@ -18,6 +16,7 @@ use crate::erase::Erase;
 use crate::explain::Known;
 use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
+use crate::local_time::local_time;
 
 /// Preselected, if it exists.
 const PREFERRED_MODEL: &str = "gpt-5.2";
@@ -305,12 +304,6 @@ fn running_row(url: String, name: String, detail: AnyView, status: &'static str)
         </li>
     }
     .erase()
-}
-
-/// A time in the browser's locale. Lists are loaded in the browser, so there is one.
-fn local_time(iso: &str) -> String {
-    let date = js_sys::Date::new(&iso.into());
-    date.to_locale_string("default", &JsValue::UNDEFINED).into()
 }
 
 #[cfg(test)]

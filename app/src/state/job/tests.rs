@@ -18,8 +18,6 @@ impl Tab for Notes {
         Self::default()
     }
 
-    fn name_session(&self, _: usize, _: SessionId) {}
-
     fn take_session(&self, source: usize, responses: Vec<Timed<SessionResponse>>) {
         for Timed { response, .. } in responses {
             if let SessionResponse::GeneratedUserPrompt { prompt } = response {
