@@ -136,9 +136,11 @@ async fn criteria_are_judged_in_the_session_without_the_availability() {
     let session = app.start().await;
     let task = start(&app, "judged", &session, "").await;
     let seen = read_to_the_end(&app, &task, "t").await;
-    assert_eq!(transcript::names(&seen), ["taskDecision", "taskDecision", "taskSucceeded"]);
+    let names = ["taskVerdict", "taskDecision", "taskDecision", "taskSucceeded"];
+    assert_eq!(transcript::names(&seen), names);
+    assert_eq!(seen[0]["judge"]["sessionId"], session.id.as_str());
     let met = json!({ "kind": "Criteria", "attempt": 1, "met": true });
-    assert_eq!(seen[0], decision("[CRITERIA] all criteria are met", met));
+    assert_eq!(seen[1], decision("[CRITERIA] all criteria are met", met));
     assert_eq!(app.open_sessions().await.len(), 1, "no driving session");
     app.finish().await;
 }
@@ -152,6 +154,13 @@ async fn a_task_that_fails_says_why_and_what_was_tried() {
     let seen = read_to_the_end(&app, &task, "t").await;
     let unmet = "[CRITERIA] criteria.toolExecuted failed: not called: job_prepare_document\n\
          job_prepare_document";
+    let verdict = |attempt: u32| {
+        json!({
+            "callback": "taskVerdict", "attempt": attempt, "met": "no",
+            "criterion": "tool:job_prepare_document",
+            "reason": "the agent never called job_prepare_document",
+        })
+    };
     let judged = |attempt: u32| {
         let facts = json!({
             "kind": "Criteria", "attempt": attempt, "met": false, "criterion": "toolExecuted",
@@ -162,11 +171,13 @@ async fn a_task_that_fails_says_why_and_what_was_tried() {
     assert_eq!(
         seen,
         [
+            verdict(1),
             judged(1),
             decision(
                 "[OPERATION] retry #1 of 1 starts",
                 json!({ "kind": "Operation", "attempt": 2, "retries": 1 })
             ),
+            verdict(2),
             judged(2),
             decision(
                 "[DECISION] all 1 retries are used up",
@@ -174,7 +185,10 @@ async fn a_task_that_fails_says_why_and_what_was_tried() {
             ),
             decision(
                 "[TASK FAILED] criteria.toolExecuted is not met",
-                json!({ "kind": "Failed", "cause": "criteriaNotMet", "criterion": "toolExecuted" })
+                json!({
+                    "kind": "Failed", "cause": "criteriaNotMet", "criterion": "toolExecuted",
+                    "missing": ["job_prepare_document"],
+                })
             ),
             json!({ "callback": "taskFailed" }),
         ]
@@ -234,7 +248,7 @@ async fn a_failed_turn_is_told_from_a_crash() {
             ),
             decision(
                 "[TASK FAILED] the turn of the task session failed: no quota",
-                json!({ "kind": "Failed", "cause": "turnFailed", "role": "task", "error": error })
+                json!({ "kind": "Failed", "cause": "turnFailed", "failedTurns": 1, "role": "task", "error": error })
             ),
             json!({ "taskError": "the turn of the task session failed: no quota" }),
             json!({ "callback": "taskFailed" }),

@@ -136,7 +136,8 @@ impl<C: BlockCell> Transcript<C> {
             R::TaskSucceeded | R::TaskFailed => {
                 return Changes { working: Some(false), opened: false };
             }
-            R::TaskSessionStarted { .. } | R::TaskSessionStopped { .. } => {
+            // Shown beside the conversation, not in it.
+            R::TaskVerdict(_) | R::TaskSessionStarted { .. } | R::TaskSessionStopped { .. } => {
                 return Changes::default();
             }
         };

@@ -3,9 +3,13 @@
 //! The engine makes a [`Decision`]; `taskDecision` carries its facts as fields, and as `reason` what
 //! its `Display` says. Programs read the fields. Nothing reads the sentence but people.
 
+mod reason;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+pub use reason::shorten;
 
 use crate::SessionId;
 use crate::entry::{JOB_BOOLEAN_FALSE, JOB_BOOLEAN_TRUE};
@@ -91,6 +95,16 @@ impl Unmet {
         }
     }
 
+    /// Why a task fails that has no retry left.
+    pub fn into_cause(self) -> FailureCause {
+        let criterion = self.criterion();
+        let (argument, missing) = match self {
+            Self::Condition { argument, .. } => (argument, None),
+            Self::ToolExecuted { missing, .. } => (None, Some(missing)),
+        };
+        FailureCause::CriteriaNotMet { criterion, argument, missing }
+    }
+
     /// The required tools that were not called; empty for a condition.
     pub fn missing(&self) -> &[String] {
         match self {
@@ -130,11 +144,18 @@ pub enum UsedUp {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FailureCause {
     /// Its availability condition does not hold.
-    NotAvailable,
+    NotAvailable {
+        /// The argument of `job_boolean_false`, if that was called.
+        argument: Option<String>,
+    },
     /// A criterion is not met, and no retry is left.
     CriteriaNotMet {
         /// The criterion that was judged last.
         criterion: Criterion,
+        /// For a condition: the argument of `job_boolean_false`, if that was called.
+        argument: Option<String>,
+        /// For tools: those that were not called.
+        missing: Option<Vec<String>>,
     },
     /// Its sessions crashed, and no try is left.
     SessionCrashed {
@@ -142,6 +163,8 @@ pub enum FailureCause {
         role: SessionRole,
         /// The last error, with its causes.
         error: String,
+        /// How many sessions crashed; `None` in stores of earlier versions.
+        crashes: Option<u32>,
     },
     /// Its turns failed, and no try is left.
     TurnFailed {
@@ -149,7 +172,11 @@ pub enum FailureCause {
         role: SessionRole,
         /// The last error, with its causes.
         error: String,
+        /// How many turns failed; `None` in stores of earlier versions.
+        failed_turns: Option<u32>,
     },
+    /// An internal error occurred.
+    Internal,
     /// The task was stopped.
     Stopped,
 }
@@ -356,14 +383,17 @@ fn retry(attempt: u32) -> u32 {
 impl fmt::Display for FailureCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAvailable => write!(f, "{} does not hold", Criterion::Availability.field()),
-            Self::CriteriaNotMet { criterion } => write!(f, "{} is not met", criterion.field()),
-            Self::SessionCrashed { role, error } => {
+            Self::NotAvailable { .. } => {
+                write!(f, "{} does not hold", Criterion::Availability.field())
+            }
+            Self::CriteriaNotMet { criterion, .. } => write!(f, "{} is not met", criterion.field()),
+            Self::SessionCrashed { role, error, .. } => {
                 write!(f, "the {role} session crashed: {error}")
             }
-            Self::TurnFailed { role, error } => {
+            Self::TurnFailed { role, error, .. } => {
                 write!(f, "the turn of the {role} session failed: {error}")
             }
+            Self::Internal => write!(f, "internal error"),
             Self::Stopped => write!(f, "the task was stopped"),
         }
     }

@@ -24,10 +24,11 @@ mod session_list;
 mod tagged;
 mod task;
 mod usage;
+mod verdict;
 
 pub use decision::{
     BudgetLimit, Criterion, Decision, FailedTurn, FailureCause, Recovery, SessionRole, Setback,
-    Unmet, UsedUp,
+    Unmet, UsedUp, shorten,
 };
 pub use extension::{
     ExtensionInfo, ExtensionLine, ExtensionSource, ExtensionState, ExtensionTrust, Extensions,
@@ -59,3 +60,4 @@ pub use session::{LogLevel, SessionResponse, ToolError, ToolResult, TurnEnding};
 pub use session_list::{FallbackModels, SessionInfo, Sessions};
 pub use task::{TaskInfo, TaskResponse, TaskStarted, Tasks};
 pub use usage::Usage;
+pub use verdict::{JobVerdicts, Judge, Met, Verdict, VerdictCriterion, WorkVerdict};

@@ -4,11 +4,11 @@
 mod decision_tests;
 mod flat;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::entry::Entry;
-use crate::{Decision, SessionId, TaskId};
-use flat::Flat;
+use crate::tagged::{tagged, with_field};
+use crate::{Decision, SessionId, TaskId, Verdict};
 
 /// The answer of `task`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,39 +45,48 @@ pub struct TaskStarted {
     pub task_id: TaskId,
 }
 
-/// One response of a run of a task.
-#[derive(Clone, Debug, PartialEq)]
-pub enum TaskResponse {
-    /// The task has ended, and it was done.
-    TaskSucceeded,
-    /// The task has ended, and it was not done.
-    TaskFailed,
-    /// The engine decided something.
-    TaskDecision {
-        /// The decision as a sentence for people, after a prefix such as `[CRITERIA]`.
-        reason: String,
-        /// The decision as fields for programs.
-        decision: Decision,
-    },
-    /// The engine opened a session.
-    TaskSessionStarted {
-        /// Id of the new session.
-        session_id: SessionId,
-        /// Whether it is a driving session, which only judges conditions.
-        is_driving: bool,
-    },
-    /// The engine closed a session, or the session crashed.
-    TaskSessionStopped {
-        /// Id of the session that ended.
-        session_id: SessionId,
-        /// Whether the session did what it was opened for.
-        succeeded: bool,
-    },
+tagged! {
+    /// One response of a run of a task.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum TaskResponse {
+        /// The task has ended, and it was done.
+        TaskSucceeded,
+        /// The task has ended, and it was not done.
+        TaskFailed,
+        /// The engine decided something.
+        #[serde(deserialize_with = "read_decision")]
+        TaskDecision {
+            /// The decision as a sentence for people, after a prefix such as `[CRITERIA]`.
+            reason: String,
+            /// The decision as fields for programs.
+            #[serde(flatten)]
+            decision: Decision,
+        },
+        /// A criterion was judged. Comes before the decision that follows from it.
+        TaskVerdict(Verdict),
+        /// The engine opened a session.
+        TaskSessionStarted {
+            /// Id of the new session.
+            session_id: SessionId,
+            /// Whether it is a driving session, which only judges conditions.
+            is_driving: bool,
+        },
+        /// The engine closed a session, or the session crashed.
+        TaskSessionStopped {
+            /// Id of the session that ended.
+            session_id: SessionId,
+            /// Whether the session did what it was opened for.
+            succeeded: bool,
+        },
+    }
+
     /// The sessions of the task crashed, or an internal error occurred.
-    Error {
-        /// The error, with its causes.
-        message: String,
-    },
+    Error = "taskError"
+}
+
+/// Does without `flatten`, which would copy the fields first, as a derived tag would.
+fn read_decision<'de, D: Deserializer<'de>>(source: D) -> Result<(String, Decision), D::Error> {
+    with_field("reason", source)
 }
 
 impl From<Decision> for TaskResponse {
@@ -86,23 +95,10 @@ impl From<Decision> for TaskResponse {
     }
 }
 
-impl Serialize for TaskResponse {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Flat::from(self.clone()).serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for TaskResponse {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let flat = Flat::deserialize(deserializer)?;
-        flat.try_into()
-            .map_err(|missing| de::Error::custom(format_args!("a task response lacks {missing}")))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Judge, Met, VerdictCriterion};
 
     #[test]
     fn responses_are_spelt_as_the_api_says() {
@@ -128,6 +124,34 @@ mod tests {
                     r#"{{"callback":"taskSessionStopped","sessionId":"{id}","succeeded":false}}"#
                 ),
             ),
+            (
+                R::TaskVerdict(Verdict {
+                    attempt: 2,
+                    criterion: VerdictCriterion::Tool("job_prepare_document".to_owned()),
+                    met: Met::Yes,
+                    reason: "a.md".to_owned(),
+                    evidence: None,
+                    judge: None,
+                }),
+                concat!(
+                    r#"{"callback":"taskVerdict","attempt":2,"criterion":"tool:job_prepare_document","#,
+                    r#""met":"yes","reason":"a.md"}"#
+                )
+                .to_owned(),
+            ),
+            (
+                R::TaskVerdict(Verdict {
+                    attempt: 1,
+                    criterion: VerdictCriterion::Condition,
+                    met: Met::Unknown,
+                    reason: "r".to_owned(),
+                    evidence: Some("e".to_owned()),
+                    judge: Some(Judge { session_id, model: "m".to_owned() }),
+                }),
+                format!(
+                    r#"{{"callback":"taskVerdict","attempt":1,"criterion":"condition","met":"unknown","reason":"r","evidence":"e","judge":{{"sessionId":"{id}","model":"m"}}}}"#
+                ),
+            ),
             (R::Error { message: "e".to_owned() }, r#"{"taskError":"e"}"#.to_owned()),
         ];
         for (response, json) in table {
@@ -147,6 +171,8 @@ mod tests {
             r#"{"callback":"taskDecision","reason":"[TASK SUCCEEDED] the task succeeded"}"#,
             r#"{"callback":"taskDecision","reason":"x","kind":"Operation","attempt":2}"#,
             r#"{"callback":"taskDecision","reason":"x","kind":"Guess"}"#,
+            r#"{"callback":"taskVerdict","attempt":1,"criterion":"condition","reason":"x"}"#,
+            r#"{"callback":"taskVerdict","attempt":1,"criterion":"mood","met":"yes","reason":"x"}"#,
         ] {
             assert!(serde_json::from_str::<TaskResponse>(json).is_err(), "{json}");
         }

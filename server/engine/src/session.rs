@@ -207,8 +207,17 @@ pub struct TurnOutcome {
     pub tools: Vec<CalledTool>,
     /// What the turn used, as far as the provider reports it.
     pub usage: Usage,
+    /// The agent's last message in this turn.
+    pub last_message: Option<String>,
     /// Why the turn is over.
     pub ended: TurnEnd,
+}
+
+impl TurnOutcome {
+    /// The outcome of a turn in which nothing happened.
+    fn nothing(ended: TurnEnd) -> Self {
+        Self { tools: Vec::new(), usage: Usage::default(), last_message: None, ended }
+    }
 }
 
 /// How a turn ended.

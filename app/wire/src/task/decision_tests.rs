@@ -187,24 +187,48 @@ fn failures() -> Vec<(Decision, Value, &'static str)> {
     let error = || text("boom");
     let causes = [
         (
-            C::NotAvailable,
-            json!({ "kind": "Failed", "cause": "notAvailable", "criterion": "availability" }),
+            C::NotAvailable { argument: Some(text("busy")) },
+            json!({
+                "kind": "Failed", "cause": "notAvailable", "criterion": "availability",
+                "argument": "busy",
+            }),
             "[TASK FAILED] availability.condition does not hold",
         ),
         (
-            C::CriteriaNotMet { criterion: Criterion::ToolExecuted },
-            json!({ "kind": "Failed", "cause": "criteriaNotMet", "criterion": "toolExecuted" }),
+            C::CriteriaNotMet {
+                criterion: Criterion::ToolExecuted,
+                argument: None,
+                missing: Some(vec![text("b")]),
+            },
+            json!({
+                "kind": "Failed", "cause": "criteriaNotMet", "criterion": "toolExecuted",
+                "missing": ["b"],
+            }),
             "[TASK FAILED] criteria.toolExecuted is not met",
         ),
         (
-            C::SessionCrashed { role, error: error() },
-            json!({ "kind": "Failed", "cause": "sessionCrashed", "role": "task", "error": "boom" }),
+            // As earlier versions stored it.
+            C::CriteriaNotMet { criterion: Criterion::Condition, argument: None, missing: None },
+            json!({ "kind": "Failed", "cause": "criteriaNotMet", "criterion": "condition" }),
+            "[TASK FAILED] criteria.condition is not met",
+        ),
+        (
+            C::SessionCrashed { role, error: error(), crashes: Some(5) },
+            json!({
+                "kind": "Failed", "cause": "sessionCrashed", "role": "task", "error": "boom",
+                "crashes": 5,
+            }),
             "[TASK FAILED] the task session crashed: boom",
         ),
         (
-            C::TurnFailed { role, error: error() },
+            C::TurnFailed { role, error: error(), failed_turns: None },
             json!({ "kind": "Failed", "cause": "turnFailed", "role": "task", "error": "boom" }),
             "[TASK FAILED] the turn of the task session failed: boom",
+        ),
+        (
+            C::Internal,
+            json!({ "kind": "Failed", "cause": "internal" }),
+            "[TASK FAILED] internal error",
         ),
         (
             C::Stopped,
@@ -224,7 +248,9 @@ fn every_kind_has_its_fields_and_its_sentence() {
         fields["reason"] = json!(sentence);
         let response = TaskResponse::from(decision);
         assert_eq!(serde_json::to_value(&response).expect("json"), fields);
-        let read: TaskResponse = serde_json::from_value(fields).expect(sentence);
+        // Its tag comes first only as text.
+        let text = serde_json::to_string(&response).expect("json");
+        let read: TaskResponse = serde_json::from_str(&text).expect(sentence);
         assert_eq!(read, response);
     }
 }

@@ -1,12 +1,10 @@
-//! Task responses as they are spelt: one flat object with every field that any of them has.
+//! Decisions as they are spelt: one flat object with every field that any of them has.
 //!
 //! A derived tag would bring much code into the browser, as said in `tagged`. Decisions have tags
-//! within tags, so they can't be read by the first field. Only [`TaskResponse`] uses it, in both
-//! directions.
+//! within tags, so they can't be read by the first field.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::TaskResponse;
 use crate::SessionId;
 use crate::decision::{
     BudgetLimit, Criterion, Decision, FailedTurn, FailureCause, Recovery, SessionRole, Setback,
@@ -44,6 +42,7 @@ enum CauseKind {
     CriteriaNotMet,
     SessionCrashed,
     TurnFailed,
+    Internal,
     Stopped,
 }
 
@@ -58,22 +57,17 @@ macro_rules! flat {
     ($($name:ident: $type:ty,)*) => {
         #[derive(Default, Serialize, Deserialize)]
         #[serde(rename_all = "camelCase")]
-        pub(super) struct Flat {
+        struct Flat {
             $(#[serde(skip_serializing_if = "Option::is_none")] $name: Option<$type>,)*
         }
     };
 }
 
 flat! {
-    callback: String,
-    task_error: String,
-    reason: String,
     kind: Kind,
     role: SessionRole,
     model: String,
     session_id: SessionId,
-    is_driving: bool,
-    succeeded: bool,
     attempt: u32,
     tries: u32,
     retries: u32,
@@ -97,62 +91,25 @@ flat! {
     error: String,
 }
 
-impl From<TaskResponse> for Flat {
-    fn from(response: TaskResponse) -> Self {
-        use TaskResponse as R;
-        let called =
-            |callback: &str| Self { callback: Some(callback.to_owned()), ..Self::default() };
-        match response {
-            R::TaskSucceeded => called("taskSucceeded"),
-            R::TaskFailed => called("taskFailed"),
-            R::TaskDecision { reason, decision } => Self {
-                callback: Some("taskDecision".to_owned()),
-                reason: Some(reason),
-                ..decision.into()
-            },
-            R::TaskSessionStarted { session_id, is_driving } => Self {
-                session_id: Some(session_id),
-                is_driving: Some(is_driving),
-                ..called("taskSessionStarted")
-            },
-            R::TaskSessionStopped { session_id, succeeded } => Self {
-                session_id: Some(session_id),
-                succeeded: Some(succeeded),
-                ..called("taskSessionStopped")
-            },
-            R::Error { message } => Self { task_error: Some(message), ..Self::default() },
+/// Spells a type as what it is in a [`Flat`].
+macro_rules! spelt_flat {
+    ($($type:ident)*) => {
+        $(impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                Flat::from(self.clone()).serialize(serializer)
+            }
         }
-    }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+                let lacks = |missing| de::Error::custom(format_args!("a decision lacks {missing}"));
+                Flat::deserialize(source)?.try_into().map_err(lacks)
+            }
+        })*
+    };
 }
 
-impl TryFrom<Flat> for TaskResponse {
-    /// Name of the field that is missing, or a description of what was expected.
-    type Error = &'static str;
-
-    fn try_from(mut flat: Flat) -> Result<Self, &'static str> {
-        let session_id = flat.session_id.ok_or("sessionId");
-        let Some(callback) = flat.callback.take() else {
-            return Ok(Self::Error { message: flat.task_error.ok_or("callback")? });
-        };
-        Ok(match callback.as_str() {
-            "taskSucceeded" => Self::TaskSucceeded,
-            "taskFailed" => Self::TaskFailed,
-            "taskDecision" => Self::TaskDecision {
-                reason: flat.reason.take().ok_or("reason")?,
-                decision: flat.try_into()?,
-            },
-            "taskSessionStarted" => Self::TaskSessionStarted {
-                session_id: session_id?,
-                is_driving: flat.is_driving.ok_or("isDriving")?,
-            },
-            "taskSessionStopped" => Self::TaskSessionStopped {
-                session_id: session_id?,
-                succeeded: flat.succeeded.ok_or("succeeded")?,
-            },
-            _ => return Err("a known callback"),
-        })
-    }
-}
+spelt_flat! { Decision FailureCause }
 
 /// Declares how an enum is spelt: which field tells its variants apart, and which fields each has.
 ///
@@ -259,10 +216,11 @@ spelling! {
 
 spelling! {
     FailureCause by flat.cause: CauseKind {
-        NotAvailable {} + criterion: Criterion::Availability,
-        CriteriaNotMet { criterion },
-        SessionCrashed { role, error },
-        TurnFailed { role, error },
+        NotAvailable {; argument} + criterion: Criterion::Availability,
+        CriteriaNotMet { criterion; argument, missing },
+        SessionCrashed { role, error; crashes },
+        TurnFailed { role, error; failed_turns },
+        Internal {},
         Stopped {},
     }
 }

@@ -141,9 +141,9 @@ impl Execution<'_> {
         let succeeded = end == TaskEnd::Succeeded;
         self.report.work_stopped(work_id, succeeded, usage);
         drop(place);
-        if let TaskEnd::Crashed(error) = end {
+        if let TaskEnd::Crashed(cause) = end {
             let name = self.works.get(&work_id).map_or("", |work| work.task_id);
-            self.errors.push(format!("task `{name}` (work {work_id}): {error}"));
+            self.errors.push(format!("task `{name}` (work {work_id}): {cause}"));
         }
         WorkStopped { work_id, succeeded }
     }

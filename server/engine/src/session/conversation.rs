@@ -192,7 +192,12 @@ impl Conversation {
             stream.end_turn(if is_suspended { TurnEnding::Interrupted } else { ended.ending() });
             stream.idle();
         }
-        TurnOutcome { tools: finished.tools, usage: finished.usage, ended }
+        TurnOutcome {
+            tools: finished.tools,
+            usage: finished.usage,
+            last_message: finished.last_message,
+            ended,
+        }
     }
 
     /// Runs a turn: extensions may change its prompt first, and another model may answer it.

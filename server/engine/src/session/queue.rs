@@ -9,7 +9,7 @@ use store::live::LiveLog;
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 use wire::bridge::{ProjectMessage, ProjectMessageEnd, RunEnd};
-use wire::{MessageId, SessionResponse, Usage};
+use wire::{MessageId, SessionResponse};
 
 use super::{SessionError, TurnEnd, TurnOutcome};
 
@@ -39,7 +39,7 @@ impl QueuedPrompt {
     }
 
     fn drop_unsent(self, ended: TurnEnd) {
-        self.settle(TurnOutcome { tools: Vec::new(), usage: Usage::default(), ended });
+        self.settle(TurnOutcome::nothing(ended));
     }
 }
 
@@ -54,10 +54,8 @@ impl PendingTurn {
     /// Waits until this prompt's turn has ended. Cancel safe; the turn continues if nobody waits.
     pub async fn outcome(&mut self) -> TurnOutcome {
         let outcome = (&mut self.outcome).await;
-        outcome.unwrap_or_else(|_| TurnOutcome {
-            tools: Vec::new(),
-            usage: Usage::default(),
-            ended: TurnEnd::Crashed("the session has ended".to_owned()),
+        outcome.unwrap_or_else(|_| {
+            TurnOutcome::nothing(TurnEnd::Crashed("the session has ended".to_owned()))
         })
     }
 

@@ -57,6 +57,8 @@ struct State {
     closed_before: HashSet<BlockId>,
     called: Vec<CalledTool>,
     usage: Usage,
+    /// The text of the last message that was closed in this turn.
+    last_message: Option<String>,
     failure: Option<String>,
     /// The agent's latest error, unless it has said or done something since.
     unanswered: Option<String>,
@@ -90,6 +92,7 @@ struct OpenTool {
 pub(super) struct Finished {
     pub(super) tools: Vec<CalledTool>,
     pub(super) usage: Usage,
+    pub(super) last_message: Option<String>,
     pub(super) failure: Option<String>,
 }
 
@@ -129,6 +132,7 @@ impl Stream {
         }
         state.failure = None;
         state.unanswered = None;
+        state.last_message = None;
         state.last_turn = None;
         state.is_running = true;
         state.usage = Usage::default();
@@ -149,6 +153,7 @@ impl Stream {
         Finished {
             tools: std::mem::take(&mut state.called),
             usage: std::mem::take(&mut state.usage),
+            last_message: state.last_message.take(),
             failure: state.failure.take(),
         }
     }
@@ -448,7 +453,10 @@ impl Stream {
             TextKind::Reasoning => {
                 SessionResponse::EndReasoning { reasoning_id: id, complete_content }
             }
-            TextKind::Message => SessionResponse::EndMessage { message_id: id, complete_content },
+            TextKind::Message => {
+                state.last_message = Some(complete_content.clone());
+                SessionResponse::EndMessage { message_id: id, complete_content }
+            }
         });
     }
 

@@ -22,14 +22,22 @@ use std::iter;
 
 use wire::entry::{Criteria, DrivingSessionRetry, Prompt, Task};
 use wire::{
-    Decision, FailedTurn, FailureCause, SessionId, SessionRole as Role, Setback, Unmet, UsedUp,
+    Decision, FailedTurn, FailureCause, Judge, SessionId, SessionRole as Role, Setback, Unmet,
+    UsedUp, Verdict, VerdictCriterion,
 };
 
-use super::judgement::{Answer, Variables, judge_condition, judge_tools};
+use super::judgement::{
+    Answer, Variables, judge_condition, judge_tools, verdict_on_condition, verdict_on_tool,
+    verdict_without_answer,
+};
 use crate::session::CalledTool;
 
 /// How often a task prompt is tried in total if its sessions crash or its turns fail.
 const TASK_TRIES: usize = 5;
+
+/// Number of the first run of a task's prompt. Availability, which is judged before it, belongs to
+/// it.
+const FIRST: u32 = 1;
 
 /// First line of a prompt that is sent again after a crash or a failed turn.
 const AFTER_CRASH: &str = "The session crashed, please redo and here is the last request:";
@@ -80,11 +88,17 @@ pub(super) trait Port: Send {
     /// The session that prompts go to, if one is open.
     fn session(&self) -> Option<SessionId>;
 
+    /// The agent's last message in the turn that ended last, if it said anything.
+    fn last_message(&self) -> Option<&str>;
+
     /// Closes the open session.
     fn close(&mut self, succeeded: bool) -> impl Future<Output = ()> + Send;
 
     /// Reports a decision to the readers of the task.
     fn decide(&mut self, decision: Decision);
+
+    /// Reports a verdict to the readers of the task.
+    fn judge(&mut self, verdict: Verdict);
 }
 
 /// Why a prompt got no answer.
@@ -104,10 +118,9 @@ pub enum TaskEnd {
     /// Its criteria are met, or it has none.
     Succeeded,
     /// It isn't available, or its criteria were not met.
-    Failed,
-    /// Unknown whether it succeeded: its sessions crashed or their turns failed. Holds the last
-    /// error.
-    Crashed(String),
+    Failed(FailureCause),
+    /// Unknown whether it succeeded: its sessions crashed or their turns failed.
+    Crashed(FailureCause),
     /// It was stopped before its end.
     Stopped,
 }
@@ -117,7 +130,7 @@ impl TaskEnd {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
+            Self::Failed(_) => "failed",
             Self::Crashed(_) => "crashed",
             Self::Stopped => "stopped",
         }
@@ -127,23 +140,21 @@ impl TaskEnd {
 /// Runs a task to its end. When it returns, no session of its own is open.
 pub(super) async fn run(plan: Plan<'_>, user_input: String, port: &mut impl Port) -> TaskEnd {
     let variables = Variables::new(user_input, plan.task_model.to_owned());
-    let mut flow = Flow { plan, variables, port, open: false };
+    let mut flow = Flow { plan, variables, port, open: false, asked: None };
     let result = flow.run().await;
     let (decision, end) = match result {
         Ok(()) => (Decision::Succeeded, TaskEnd::Succeeded),
         Err(cause) => {
             let end = match &cause {
-                FailureCause::NotAvailable | FailureCause::CriteriaNotMet { .. } => TaskEnd::Failed,
-                FailureCause::SessionCrashed { .. } | FailureCause::TurnFailed { .. } => {
-                    TaskEnd::Crashed(cause.to_string())
-                }
                 FailureCause::Stopped => TaskEnd::Stopped,
+                cause if cause.is_crash() => TaskEnd::Crashed(cause.clone()),
+                cause => TaskEnd::Failed(cause.clone()),
             };
             (Decision::Failed(cause), end)
         }
     };
     // A session did its part even if the task failed.
-    flow.close(matches!(end, TaskEnd::Succeeded | TaskEnd::Failed)).await;
+    flow.close(matches!(end, TaskEnd::Succeeded | TaskEnd::Failed(_))).await;
     if end == TaskEnd::Stopped {
         port.decide(Decision::Stopped);
     }
@@ -157,6 +168,8 @@ struct Flow<'a, P> {
     port: &'a mut P,
     /// Whether a session of the task's own is open.
     open: bool,
+    /// The session that the current prompt was sent to last, and its model.
+    asked: Option<Judge>,
 }
 
 /// A prompt, and what is added to it in a retry.
@@ -196,7 +209,7 @@ impl<P: Port> Flow<'_, P> {
         let Some(criteria) = &task.criteria else {
             return Ok(());
         };
-        match self.check_criteria(criteria, &tools, 1).await? {
+        match self.check_criteria(criteria, &tools, FIRST).await? {
             Some(unmet) => self.retry(criteria, unmet).await,
             None => Ok(()),
         }
@@ -208,9 +221,10 @@ impl<P: Port> Flow<'_, P> {
         let Some(condition) = condition.filter(|_| self.plan.mode != Mode::Borrowing) else {
             return Ok(());
         };
-        let (condition, Answer { met, argument }) = self.ask_condition(condition).await?;
-        self.port.decide(Decision::Availability { condition, met, argument });
-        if met { Ok(()) } else { Err(FailureCause::NotAvailable) }
+        let judged = self.ask_condition(condition, VerdictCriterion::Availability, FIRST).await?;
+        let (condition, Answer { met, argument }) = judged;
+        self.port.decide(Decision::Availability { condition, met, argument: argument.clone() });
+        if met { Ok(()) } else { Err(FailureCause::NotAvailable { argument }) }
     }
 
     /// The criterion that is not met after an attempt, if any. If tools are missing, the condition
@@ -221,9 +235,13 @@ impl<P: Port> Flow<'_, P> {
         tools: &[CalledTool],
         attempt: u32,
     ) -> Result<Option<Unmet>, FailureCause> {
+        for name in &criteria.tool_executed {
+            self.port.judge(verdict_on_tool(name, tools, attempt));
+        }
         let mut unmet = judge_tools(&criteria.tool_executed, tools);
         if let (None, Some(condition)) = (&unmet, &criteria.condition) {
-            let (condition, Answer { met, argument }) = self.ask_condition(condition).await?;
+            let judged = self.ask_condition(condition, VerdictCriterion::Condition, attempt);
+            let (condition, Answer { met, argument }) = judged.await?;
             unmet = (!met).then_some(Unmet::Condition { condition, argument });
         }
         self.port.decide(Decision::Criteria { attempt, unmet: unmet.clone() });
@@ -249,7 +267,7 @@ impl<P: Port> Flow<'_, P> {
             self.port.decide(Decision::UsedUp(UsedUp::Attempt { attempt, setback }));
         }
         self.port.decide(Decision::UsedUp(UsedUp::Retries { retries }));
-        Err(FailureCause::CriteriaNotMet { criterion: unmet.criterion() })
+        Err(unmet.into_cause())
     }
 
     async fn retry_once(
@@ -267,14 +285,31 @@ impl<P: Port> Flow<'_, P> {
         self.check_criteria(criteria, &tools, attempt).await
     }
 
-    /// Asks for a condition; returns its text as it was sent, and the verdict.
+    /// Asks for a condition and reports the verdict; returns the condition as it was sent, and the
+    /// answer.
     async fn ask_condition(
         &mut self,
         condition: &Prompt,
+        criterion: VerdictCriterion,
+        attempt: u32,
     ) -> Result<(String, Answer), FailureCause> {
         let content = self.variables.fill_in(condition);
-        let tools = self.ask(Role::Driving, condition.into()).await?;
-        Ok((content, judge_condition(&tools)))
+        let asked = self.ask(Role::Driving, condition.into()).await;
+        let judge = self.asked.take();
+        match asked {
+            Ok(tools) => {
+                let answer = judge_condition(&tools);
+                let said = self.port.last_message();
+                let verdict = verdict_on_condition(criterion, &answer, said, judge, attempt);
+                self.port.judge(verdict);
+                Ok((content, answer))
+            }
+            Err(FailureCause::Stopped) => Err(FailureCause::Stopped),
+            Err(cause) => {
+                self.port.judge(verdict_without_answer(criterion, &cause, judge, attempt));
+                Err(cause)
+            }
+        }
     }
 
     /// Sends a prompt, and again if its session crashes or its turn fails, while the budget lasts.
@@ -287,6 +322,7 @@ impl<P: Port> Flow<'_, P> {
         let role = if self.plan.mode == Mode::SeveralModels { role } else { Role::Task };
         let (mut crashes, mut failed_turns) = (0, 0);
         let mut cause = None;
+        self.asked = None;
         for model in budget(&self.plan, role) {
             let (session_id, broken) =
                 match self.ask_once(role, model, request, cause.is_some()).await {
@@ -299,7 +335,11 @@ impl<P: Port> Flow<'_, P> {
                 Broken::Stopped => return Err(FailureCause::Stopped),
                 Broken::Crashed(error) => {
                     crashes += 1;
-                    cause = Some(FailureCause::SessionCrashed { role, error: error.clone() });
+                    cause = Some(FailureCause::SessionCrashed {
+                        role,
+                        error: error.clone(),
+                        crashes: Some(crashes),
+                    });
                     self.port.decide(Decision::SessionCrashed {
                         role,
                         model,
@@ -310,7 +350,11 @@ impl<P: Port> Flow<'_, P> {
                 }
                 Broken::TurnFailed(outcome, error) => {
                     failed_turns += 1;
-                    cause = Some(FailureCause::TurnFailed { role, error: error.clone() });
+                    cause = Some(FailureCause::TurnFailed {
+                        role,
+                        error: error.clone(),
+                        failed_turns: Some(failed_turns),
+                    });
                     self.port.decide(Decision::TurnFailed {
                         role,
                         model,
@@ -323,7 +367,8 @@ impl<P: Port> Flow<'_, P> {
             }
         }
         self.port.decide(Decision::UsedUp(UsedUp::Tries { role, crashes, failed_turns }));
-        let nothing_tried = FailureCause::SessionCrashed { role, error: String::new() };
+        let nothing_tried =
+            FailureCause::SessionCrashed { role, error: String::new(), crashes: None };
         Err(cause.unwrap_or(nothing_tried))
     }
 
@@ -344,6 +389,9 @@ impl<P: Port> Flow<'_, P> {
             }
         }
         let session = self.port.session();
+        if let Some(session_id) = session {
+            self.asked = Some(Judge { session_id, model: model.to_owned() });
+        }
         let text = request.text(&self.variables);
         let text = if is_repeated { format!("{AFTER_CRASH}\n{text}") } else { text };
         let (tools, result) = self.port.send(text).await;

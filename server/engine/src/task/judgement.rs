@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use wire::Unmet;
 use wire::entry::{
     JOB_BOOLEAN_FALSE, JOB_BOOLEAN_TRUE, JOB_PREPARE_DOCUMENT, Prompt, RuntimeVariable,
 };
+use wire::{FailureCause, Judge, Met, Unmet, Verdict, VerdictCriterion};
 
 use crate::session::CalledTool;
 
@@ -79,6 +79,57 @@ pub(super) fn judge_condition(tools: &[CalledTool]) -> Answer {
     }
 }
 
+/// The longest evidence in a verdict, in characters.
+const MAX_EVIDENCE: usize = 400;
+
+/// The verdict on a condition that was answered. `said` is the judge's last message.
+pub(super) fn verdict_on_condition(
+    criterion: VerdictCriterion,
+    answer: &Answer,
+    said: Option<&str>,
+    judge: Option<Judge>,
+    attempt: u32,
+) -> Verdict {
+    let met = match (answer.met, &answer.argument) {
+        (true, _) => Met::Yes,
+        (false, Some(_)) => Met::No,
+        (false, None) => Met::Unknown,
+    };
+    let no_answer = || format!("neither {JOB_BOOLEAN_TRUE} nor {JOB_BOOLEAN_FALSE} was called");
+    let reason = answer.argument.clone().unwrap_or_else(no_answer);
+    let said = said.map(str::trim).filter(|said| !said.is_empty() && *said != reason);
+    let evidence = said.map(|said| match said.char_indices().nth(MAX_EVIDENCE) {
+        Some((end, _)) => format!("{}…", &said[..end]),
+        None => said.to_owned(),
+    });
+    Verdict { attempt, criterion, met, reason, evidence, judge }
+}
+
+/// The verdict on a condition whose judge gave no answer in any of its tries.
+pub(super) fn verdict_without_answer(
+    criterion: VerdictCriterion,
+    cause: &FailureCause,
+    judge: Option<Judge>,
+    attempt: u32,
+) -> Verdict {
+    let (met, reason) = (Met::Unknown, cause.reason());
+    Verdict { attempt, criterion, met, reason, evidence: None, judge }
+}
+
+/// The verdict on a tool that has to be called.
+pub(super) fn verdict_on_tool(name: &str, tools: &[CalledTool], attempt: u32) -> Verdict {
+    let mut calls = tools.iter().filter(|tool| tool.name == name);
+    let is_called = calls.clone().next().is_some();
+    let (met, reason) = match calls.rfind(|tool| tool.succeeded).map(CalledTool::argument) {
+        Some(Some(argument)) if !argument.is_empty() => (Met::Yes, argument.to_owned()),
+        Some(_) => (Met::Yes, format!("the agent called {name}")),
+        None if is_called => (Met::No, format!("the agent called {name}, but the call failed")),
+        None => (Met::No, format!("the agent never called {name}")),
+    };
+    let criterion = VerdictCriterion::Tool(name.to_owned());
+    Verdict { attempt, criterion, met, reason, evidence: None, judge: None }
+}
+
 /// The unmet criterion, unless all required tools were called.
 pub(super) fn judge_tools(required: &[String], tools: &[CalledTool]) -> Option<Unmet> {
     let called = |name: &String| tools.iter().any(|tool| tool.succeeded && tool.name == *name);
@@ -116,6 +167,49 @@ mod tests {
         ] {
             let expected = Answer { met, argument: argument.map(str::to_owned) };
             assert_eq!(judge_condition(&tools), expected, "{tools:?}");
+        }
+    }
+
+    #[test]
+    fn evidence_is_what_the_judge_said_unless_that_is_the_reason() {
+        let answer = Answer { met: true, argument: Some("good".to_owned()) };
+        let long = "ä".repeat(MAX_EVIDENCE + 1);
+        let cut = format!("{}…", "ä".repeat(MAX_EVIDENCE));
+        for (said, evidence) in [
+            (None, None),
+            (Some(" \n"), None),
+            (Some("good\n"), None),
+            (Some("I looked.\nIt is."), Some("I looked.\nIt is.")),
+            (Some(&*long), Some(&*cut)),
+        ] {
+            let condition = VerdictCriterion::Condition;
+            let verdict = verdict_on_condition(condition, &answer, said, None, 1);
+            assert_eq!(verdict.evidence.as_deref(), evidence);
+            assert_eq!((verdict.met, &*verdict.reason), (Met::Yes, "good"));
+        }
+    }
+
+    #[test]
+    fn a_tool_counts_if_one_of_its_calls_succeeded() {
+        let name = JOB_PREPARE_DOCUMENT;
+        for (tools, met, reason) in [
+            (vec![], Met::No, "the agent never called job_prepare_document"),
+            (
+                vec![call(JOB_BOOLEAN_TRUE, "x")],
+                Met::No,
+                "the agent never called job_prepare_document",
+            ),
+            (
+                vec![failed(name)],
+                Met::No,
+                "the agent called job_prepare_document, but the call failed",
+            ),
+            (vec![call(name, "")], Met::Yes, "the agent called job_prepare_document"),
+            (vec![call(name, "a"), call(name, "b"), failed(name)], Met::Yes, "b"),
+        ] {
+            let verdict = verdict_on_tool(name, &tools, 2);
+            assert_eq!((verdict.met, &*verdict.reason, verdict.attempt), (met, reason, 2));
+            assert_eq!(verdict.criterion.to_string(), "tool:job_prepare_document");
         }
     }
 

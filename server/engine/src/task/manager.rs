@@ -11,7 +11,7 @@ use store::fold::TaskNote;
 use store::live::{LiveRegistry, LiveShared};
 use tokio::sync::oneshot;
 use wire::entry::{DRIVING, Entry, Model};
-use wire::{JobId, SessionId, TaskId, TaskResponse, Usage};
+use wire::{FailureCause, JobId, SessionId, TaskId, TaskResponse, Usage};
 
 use super::flow::{self, Mode, Plan};
 use super::run::{EndOfTask, SessionPort, Sessions};
@@ -166,7 +166,7 @@ impl TaskManager {
         let end = run.handle.ending(EndOfTask {
             log: log.clone(),
             outcome: Some(sender),
-            end: TaskEnd::Crashed("internal error".to_owned()),
+            end: TaskEnd::Crashed(FailureCause::Internal),
         });
         let usage = Arc::<Mutex<Usage>>::default();
         let port = SessionPort {
@@ -175,6 +175,7 @@ impl TaskManager {
             log,
             stop: run.handle.stopping().clone(),
             usage: usage.clone(),
+            last_message: None,
         };
         self.lifecycle.spawn(start.run(run.borrowing, end, port));
         RunningTask { id, outcome, handle: run.handle, usage }

@@ -7,7 +7,7 @@ use store::fold::TaskNote;
 use store::live::LiveLog;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use wire::{Decision, FailedTurn, SessionId, SessionRole, TaskResponse, Usage};
+use wire::{Decision, FailedTurn, SessionId, SessionRole, TaskResponse, Usage, Verdict};
 
 use super::flow::{Broken, Port, TaskEnd};
 use crate::running::Conclude;
@@ -31,6 +31,8 @@ pub(super) struct SessionPort {
     pub(super) stop: CancellationToken,
     /// What its turns have used so far.
     pub(super) usage: Arc<Mutex<Usage>>,
+    /// The agent's last message in the turn that ended last.
+    pub(super) last_message: Option<String>,
 }
 
 impl SessionPort {
@@ -73,11 +75,12 @@ impl Port for SessionPort {
     }
 
     async fn send(&mut self, prompt: String) -> (Vec<CalledTool>, Result<(), Broken>) {
+        self.last_message = None;
         let mut turn = match self.begin_send(prompt) {
             Ok(turn) => turn,
             Err(broken) => return (Vec::new(), Err(broken)),
         };
-        let TurnOutcome { tools, usage, ended } = tokio::select! {
+        let TurnOutcome { tools, usage, last_message, ended } = tokio::select! {
             biased;
             () = self.stop.cancelled() => {
                 turn.abort();
@@ -85,6 +88,7 @@ impl Port for SessionPort {
             }
             outcome = turn.outcome() => outcome,
         };
+        self.last_message = last_message;
         *self.usage.lock() += usage;
         if !usage.is_empty() {
             self.log.note(&TaskNote::Used { usage });
@@ -108,6 +112,10 @@ impl Port for SessionPort {
         }
     }
 
+    fn last_message(&self) -> Option<&str> {
+        self.last_message.as_deref()
+    }
+
     async fn close(&mut self, succeeded: bool) {
         let Some(session_id) = self.take_own() else { return };
         // Fails if it has crashed, since then it is gone.
@@ -117,6 +125,10 @@ impl Port for SessionPort {
 
     fn decide(&mut self, decision: Decision) {
         self.log.push(&decision.into());
+    }
+
+    fn judge(&mut self, verdict: Verdict) {
+        self.log.push(&TaskResponse::TaskVerdict(verdict));
     }
 }
 
@@ -139,15 +151,15 @@ pub(super) struct EndOfTask {
 
 impl Conclude for EndOfTask {
     fn conclude(&mut self) {
-        if let TaskEnd::Crashed(message) = &self.end {
-            self.log.push(&TaskResponse::Error { message: message.clone() });
+        if let TaskEnd::Crashed(cause) = &self.end {
+            self.log.push(&TaskResponse::Error { message: cause.to_string() });
         }
         if self.end == TaskEnd::Stopped {
             self.log.note(&TaskNote::Stopped);
         }
         self.log.push(&match self.end {
             TaskEnd::Succeeded => TaskResponse::TaskSucceeded,
-            TaskEnd::Failed | TaskEnd::Crashed(_) | TaskEnd::Stopped => TaskResponse::TaskFailed,
+            TaskEnd::Failed(_) | TaskEnd::Crashed(_) | TaskEnd::Stopped => TaskResponse::TaskFailed,
         });
         self.log.close();
         if let Some(outcome) = self.outcome.take() {

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use store::live::{LiveSettings, LiveShared, LiveSource, PollError};
 use wire::entry::Entry;
 use wire::{
-    Decision, FailedTurn, LiveToken, PermissionMode, SessionId, SessionResponse, TaskId,
-    TaskResponse,
+    Decision, FailedTurn, FailureCause, LiveToken, PermissionMode, SessionId, SessionResponse,
+    TaskId, TaskResponse,
 };
 
 use super::*;

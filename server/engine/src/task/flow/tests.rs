@@ -1,6 +1,7 @@
 //! Every path of the control flow, as tables: what the sessions do, and how the flow reacts.
 
 mod setbacks;
+mod verdicts;
 
 use std::collections::VecDeque;
 use std::fmt::{self, Write};
@@ -30,6 +31,7 @@ struct Script {
     acts: VecDeque<&'static str>,
     minutes: String,
     decisions: Vec<Decision>,
+    verdicts: Vec<Verdict>,
 }
 
 fn session_id() -> SessionId {
@@ -89,6 +91,14 @@ impl Port for Script {
         Some(session_id())
     }
 
+    fn last_message(&self) -> Option<&str> {
+        Some("I looked")
+    }
+
+    fn judge(&mut self, verdict: Verdict) {
+        self.verdicts.push(verdict);
+    }
+
     fn decide(&mut self, decision: Decision) {
         self.decisions.push(decision.clone());
         // Opening it is in the transcript already.
@@ -114,7 +124,8 @@ async fn run_script(task: &Value, mode: Option<Mode>, acts: &[&'static str]) -> 
         driving_retries: &entry.driving_session_retries,
     };
     let acts = acts.iter().copied().collect();
-    let mut script = Script { acts, minutes: String::new(), decisions: Vec::new() };
+    let mut script =
+        Script { acts, minutes: String::new(), decisions: Vec::new(), verdicts: Vec::new() };
     let end = run(plan, "input".to_owned(), &mut script).await;
     assert_eq!(script.acts, [""; 0], "acts that were not needed");
     script.note(format_args!("= {}", end.name()));

@@ -61,7 +61,7 @@ async fn a_criterion_that_is_not_met_is_retried_in_the_same_session() {
     let session = harness.open().await;
     let id = harness.borrow(session, &task("say hi", criteria("$no", 2))).await;
     let seen = harness.read_task(id).await;
-    check_order(&seen, &TaskEnd::Failed);
+    check_order(&seen, &TaskEnd::Failed(FailureCause::NotAvailable { argument: None }));
     let decisions = decisions(&seen);
     assert_eq!(decisions.iter().filter(|text| text.starts_with("[OPERATION]")).count(), 2);
     assert_eq!(harness.sessions.list().len(), 1);
@@ -75,7 +75,7 @@ async fn a_crash_fails_the_task_at_once() {
         let session = harness.open().await;
         let id = harness.borrow(session, &task(prompt, criteria(condition, 3))).await;
         let seen = harness.read_task(id).await;
-        check_order(&seen, &TaskEnd::Crashed(String::new()));
+        check_order(&seen, &TaskEnd::Crashed(FailureCause::Internal));
         let crashes = decisions(&seen).into_iter().filter(|text| text.contains("SESSION CRASHED"));
         assert_eq!(crashes.count(), 1);
         assert!(!harness.sessions.has_running());
@@ -91,7 +91,7 @@ async fn it_cannot_be_stopped_but_ends_with_its_session() {
     sleep(Duration::from_secs(1)).await;
     assert_eq!(harness.tasks.stop(id).await, Err(TaskError::TaskCannotClose));
     harness.sessions.stop(session).await.expect("open");
-    check_order(&harness.read_task(id).await, &TaskEnd::Crashed(String::new()));
+    check_order(&harness.read_task(id).await, &TaskEnd::Crashed(FailureCause::Internal));
     assert_eq!(harness.tasks.stop(id).await, Err(TaskError::TaskCannotClose), "still known");
     harness.end().await;
 }
@@ -104,7 +104,7 @@ async fn an_aborted_turn_fails_the_task_and_keeps_the_session() {
     sleep(Duration::from_secs(1)).await;
     harness.sessions.get(session).expect("open").abort();
     let seen = harness.read_task(id).await;
-    check_order(&seen, &TaskEnd::Crashed(String::new()));
+    check_order(&seen, &TaskEnd::Crashed(FailureCause::Internal));
     let aborted = facts(&seen).any(|decision| {
         let Decision::TurnFailed { session_id, outcome, .. } = decision else { return false };
         *outcome == FailedTurn::Aborted && *session_id == Some(session)
@@ -125,7 +125,7 @@ async fn what_others_ask_meanwhile_is_not_taken_for_the_task_s() {
     let query = "Use the job_boolean_true tool with the argument \"mine\".".to_owned();
     harness.sessions.get(session).and_then(|session| session.enqueue(query)).expect("open");
     let seen = harness.read_task(id).await;
-    check_order(&seen, &TaskEnd::Failed);
+    check_order(&seen, &TaskEnd::Failed(FailureCause::NotAvailable { argument: None }));
     harness.end().await;
 }
 

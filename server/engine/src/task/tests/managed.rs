@@ -102,7 +102,7 @@ async fn an_availability_that_does_not_hold_fails_the_task_before_it_begins() {
         let mut unavailable = task("say never", criteria(same_session, 0, "x"));
         unavailable["availability"] = json!({ "condition": [condition] });
         let minutes = harness.run(unavailable).await;
-        assert_eq!(minutes.end, TaskEnd::Failed);
+        assert!(matches!(minutes.end, TaskEnd::Failed(_)));
         assert_eq!(minutes.prompts.len(), 1);
         assert_eq!(minutes.prefixes(), "[SESSION STARTED]\n[AVAILABILITY]\n[TASK FAILED]");
     }
@@ -117,7 +117,7 @@ async fn each_criterion_can_fail_and_a_retry_can_mend_it() {
             [("say hi", "criteria.toolExecuted"), (REPORT_NO, "criteria.condition")]
         {
             let minutes = harness.run(task(prompt, criteria(same_session, 0, REPORT_YES))).await;
-            assert_eq!(minutes.end, TaskEnd::Failed, "{field}");
+            assert!(matches!(minutes.end, TaskEnd::Failed(_)), "{field}");
             let failed = format!("[CRITERIA] {field} failed: ");
             let decided = minutes.decisions().into_iter().any(|text| text.starts_with(&failed));
             assert!(decided, "{:?}", minutes.decisions());
@@ -136,7 +136,7 @@ async fn retries_are_used_up() {
     let harness = Harness::new();
     for same_session in [true, false] {
         let minutes = harness.run(task("say hi", criteria(same_session, 3, "say again"))).await;
-        assert_eq!(minutes.end, TaskEnd::Failed);
+        assert!(matches!(minutes.end, TaskEnd::Failed(_)));
         let retry = "say hi\n\n## Required Tool Not Called: job_prepare_document\n\n\
                      ## You accidentally Stopped\n\nsay again";
         assert_eq!(minutes.prompts, ["say hi", retry, retry, retry]);
@@ -176,7 +176,7 @@ async fn a_crash_is_recovered_from() {
 async fn a_turn_that_fails_costs_a_try_though_its_session_lives() {
     let harness = Harness::new();
     let minutes = harness.run(task("Fail with \"no quota\".", json!({}))).await;
-    assert!(matches!(&minutes.end, TaskEnd::Crashed(error) if error.contains("no quota")));
+    assert!(matches!(&minutes.end, TaskEnd::Crashed(cause) if cause.reason().contains("no quota")));
     assert_eq!(minutes.prompts.len(), 5);
     let failed = facts(&minutes.responses).filter_map(|decision| match decision {
         Decision::TurnFailed { outcome, tries, session_id, .. } => {
@@ -219,7 +219,7 @@ async fn a_crash_inside_a_criteria_retry_is_one_failed_retry() {
     let harness = Harness::new();
     for same_session in [true, false] {
         let minutes = harness.run(task("say hi", criteria(same_session, 2, "Crash."))).await;
-        assert_eq!(minutes.end, TaskEnd::Failed, "not crashed");
+        assert!(matches!(minutes.end, TaskEnd::Failed(_)), "not crashed");
         assert_eq!(minutes.prefixes().matches("[OPERATION]").count(), 2);
         assert_eq!(minutes.prefixes().matches("[SESSION CRASHED]").count(), 10);
     }
@@ -230,7 +230,8 @@ async fn a_crash_inside_a_criteria_retry_is_one_failed_retry() {
 async fn a_session_that_cannot_be_opened_counts_as_crashed() {
     let harness = Harness::with(|settings| settings.max_sessions = 0);
     let minutes = harness.run(task("say hi", json!({}))).await;
-    assert!(matches!(&minutes.end, TaskEnd::Crashed(error) if error.contains("too many sessions")));
+    let TaskEnd::Crashed(cause) = &minutes.end else { panic!("{:?}", minutes.end) };
+    assert!(cause.reason().contains("too many sessions"), "{cause:?}");
     assert_eq!(minutes.prefixes().matches("[SESSION CRASHED]").count(), 5);
     harness.end().await;
 }
