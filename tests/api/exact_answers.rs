@@ -186,7 +186,7 @@ async fn jobs(met: &mut Met) {
     }
     met.post(&app, &start("slow"), "/", ErrorName::EntryNotInstalled).await;
     let unknown = async |app: &TestApp, met: &mut Met| {
-        for action in ["status", "stop", "live", "live/t"] {
+        for action in ["status", "verdicts", "stop", "live", "live/t"] {
             met.get(app, &format!("{JOB}/{action}"), ErrorName::JobNotFound).await;
         }
     };

@@ -28,3 +28,4 @@ mod sessions;
 mod targets;
 mod tasks;
 mod turns;
+mod verdicts;

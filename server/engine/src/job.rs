@@ -21,6 +21,7 @@ pub mod places;
 pub mod plan;
 mod record;
 mod run;
+mod verdicts;
 
 #[cfg(test)]
 mod tests;

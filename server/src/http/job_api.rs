@@ -47,6 +47,21 @@ pub(super) async fn job_status(State(state): State<AppState>, Path(id): Path<Str
     }
 }
 
+/// `copilot/job/{id}/verdicts`: what was judged in the tasks of a job.
+pub(super) async fn job_verdicts(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+) -> Response {
+    let verdicts = match job_id(&id) {
+        Ok(id) => state.jobs.verdicts(id).await,
+        Err(error) => Err(error),
+    };
+    match verdicts {
+        Ok(verdicts) => Json(verdicts).into_response(),
+        Err(error) => said_no(&error),
+    }
+}
+
 /// `copilot/job/{id}/stop`: stops a job.
 pub(super) async fn stop_job(State(state): State<AppState>, Path(id): Path<String>) -> Response {
     let stopped = match job_id(&id) {

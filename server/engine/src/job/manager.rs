@@ -13,12 +13,13 @@ use store::fold::{JobFold, JobNote, refold};
 use store::live::{LiveRegistry, LiveShared};
 use tokio::time::Instant;
 use wire::entry::Entry;
-use wire::{JobId, JobInfo, JobResponse, JobStatusReply, PermissionMode, RunningJobs};
+use wire::{JobId, JobInfo, JobResponse, JobStatusReply, JobVerdicts, PermissionMode, RunningJobs};
 
 use super::JobError;
 use super::places::Places;
 use super::record::{Record, Report, status_reply};
 use super::run::{EndOfJob, JobRun};
+use super::verdicts;
 use crate::running::{Handle, stop_all};
 use crate::session::check_folder;
 use crate::task::TaskManager;
@@ -206,6 +207,12 @@ impl JobManager {
         let journal = self.live.shared().journal();
         let fold = refold::<JobResponse, JobFold>(&**journal, id.into()).await?;
         fold.map(|fold| status_reply(id, &fold)).ok_or(JobError::JobNotFound)
+    }
+
+    /// What was judged in the tasks of a job so far, from the store.
+    pub async fn verdicts(&self, id: JobId) -> Result<JobVerdicts, JobError> {
+        let found = verdicts::list(&**self.live.shared().journal(), id).await?;
+        found.ok_or(JobError::JobNotFound)
     }
 
     /// Deletes a job that has ended, with its tasks and their sessions.
