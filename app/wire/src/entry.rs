@@ -14,6 +14,8 @@ mod schema;
 pub mod testing;
 mod variables;
 
+use std::collections::BTreeSet;
+
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
@@ -138,7 +140,7 @@ pub struct Task {
 }
 
 /// A model, by category or by its own id.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Model {
@@ -224,7 +226,8 @@ pub struct Job {
 }
 
 /// A part of a job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+// Read in this way only from the store: entries are read and checked by `read`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all_fields = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub enum Work {
@@ -319,6 +322,21 @@ impl Work {
         let mut found = Vec::new();
         self.collect_task_refs(&mut found);
         found
+    }
+
+    /// The numbers of all tasks that are part of a condition: their results are true or false.
+    pub fn condition_ids(&self) -> BTreeSet<u32> {
+        let conditions: Vec<&Work> = match self {
+            Self::Loop { pre_condition, post_condition, .. } => {
+                let conditions = [pre_condition, post_condition].into_iter().flatten();
+                conditions.map(|(_, work)| &**work).collect()
+            }
+            Self::Alt { condition, .. } => vec![&**condition],
+            Self::Ref { .. } | Self::Seq { .. } | Self::Par { .. } => Vec::new(),
+        };
+        let within = conditions.into_iter().flat_map(Self::task_refs);
+        let below = self.children().into_iter().flat_map(Self::condition_ids);
+        within.map(|task| task.work_id_in_job).chain(below).collect()
     }
 
     fn collect_task_refs<'a>(&'a self, found: &mut Vec<TaskRef<'a>>) {

@@ -73,6 +73,9 @@ pub struct HistoryItem {
     pub model: Option<String>,
     /// State at the time of the answer.
     pub state: EntityState,
+    /// Why a task or job did not succeed, in one sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// When it started; ISO 8601, UTC.
     pub started_at: String,
     /// When it ended, if it has; ISO 8601, UTC.

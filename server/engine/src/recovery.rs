@@ -7,13 +7,12 @@ mod session;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use store::fold::{Addition, Fold, JobFold, TaskFold, refold};
+use store::fold::{
+    Addition, Fold, INTERRUPTED, JobFold, JobNote, TaskFold, TaskNote, WorkEnd, refold,
+};
 use store::journal::{Entity, Journal, OpenEntities, StoreError};
 use store::live::LiveShared;
 use wire::{EntityKind, EntityState, JobResponse, SessionResponse, TaskResponse, Timed};
-
-/// The reason given for whatever was cut off.
-pub(crate) const INTERRUPTED: &str = "interrupted: the server stopped";
 
 /// Ends what was cut off, and returns how many sessions, tasks and jobs that were.
 pub async fn recover(live: &LiveShared) -> Result<usize, StoreError> {
@@ -35,40 +34,53 @@ pub async fn recover(live: &LiveShared) -> Result<usize, StoreError> {
     while let Some(page) = tasks.next().await? {
         for (entity, _) in page {
             let failed = TaskResponse::Error { message: INTERRUPTED.to_owned() };
-            end::<_, TaskFold>(live, entity, vec![failed, TaskResponse::TaskFailed]).await?;
+            let facts = vec![failed, TaskResponse::TaskFailed];
+            end::<_, TaskFold>(live, entity, vec![TaskNote::Interrupted], facts).await?;
             count += 1;
         }
     }
     let mut jobs = OpenEntities::new(journal, EntityKind::Job);
     while let Some(page) = jobs.next().await? {
         for (entity, _) in page {
-            let facts = end_of_job(journal, entity).await?;
-            end::<_, JobFold>(live, entity, facts).await?;
+            let (notes, facts) = end_of_job(journal, entity).await?;
+            end::<_, JobFold>(live, entity, notes, facts).await?;
             count += 1;
         }
     }
     Ok(count)
 }
 
-/// The facts that end a job: its running works have stopped, and it has failed.
-async fn end_of_job(journal: &dyn Journal, entity: Entity) -> Result<Vec<JobResponse>, StoreError> {
+/// What ends a job: its running works were interrupted and have stopped, and it has failed.
+async fn end_of_job(
+    journal: &dyn Journal,
+    entity: Entity,
+) -> Result<(Vec<JobNote>, Vec<JobResponse>), StoreError> {
     let fold = refold::<JobResponse, JobFold>(journal, entity).await?.unwrap_or_default();
-    let running = fold.works().iter().filter(|(_, work)| work.task_id.is_some());
-    let mut facts: Vec<_> = running
-        .map(|(work_id, _)| JobResponse::WorkStopped { work_id: *work_id, succeeded: false })
-        .collect();
+    let works = fold.works().iter();
+    let running = works.filter(|(_, work)| work.task_id.is_some()).map(|(work_id, _)| *work_id);
+    let interrupted = |work_id| JobNote::Unsuccessful { work_id, end: WorkEnd::Interrupted };
+    let notes = [JobNote::Interrupted].into_iter().chain(running.clone().map(interrupted));
+    let stopped = |work_id| JobResponse::WorkStopped { work_id, succeeded: false };
+    let mut facts: Vec<_> = running.map(stopped).collect();
     facts.push(JobResponse::Error { message: INTERRUPTED.to_owned() });
     facts.push(JobResponse::JobFailed);
-    Ok(facts)
+    Ok((notes.collect(), facts))
 }
 
-async fn end<E, F>(live: &LiveShared, entity: Entity, facts: Vec<E>) -> Result<(), StoreError>
+/// Ends a stream with notes, and then facts.
+async fn end<E, F>(
+    live: &LiveShared,
+    entity: Entity,
+    notes: Vec<F::Note>,
+    facts: Vec<E>,
+) -> Result<(), StoreError>
 where
     E: Serialize + DeserializeOwned,
     F: Fold<E>,
 {
+    let notes = notes.into_iter().map(|note| (live.next_time(), note)).collect();
     let facts = facts.into_iter().map(|fact| (live.next_time(), fact)).collect();
-    let addition = Addition { facts, notes: Vec::new(), closed_blocks: Vec::new() };
+    let addition = Addition { facts, notes, closed_blocks: Vec::new() };
     store::fold::extend::<E, F>(&**live.journal(), entity, addition).await?;
     Ok(())
 }

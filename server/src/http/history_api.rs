@@ -9,7 +9,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use platform::clock::iso_8601_of_micros;
 use serde::Deserialize;
-use store::fold::SessionDetail;
+use store::fold::{RunDetail, SessionDetail};
 use store::journal::{Entity, Fact, Found, HistoryQuery, Page, Record};
 use wire::{
     EntityKind, EntityState, ErrorName, History, HistoryItem, JobId, LiveEntity, LiveId, SessionId,
@@ -164,6 +164,7 @@ fn word<T: Copy>(
 fn item(found: Found) -> Option<HistoryItem> {
     let Found { entity, record, snippet } = found;
     let continued_from = SessionDetail::read(&record).and_then(|detail| detail.continued_from);
+    let RunDetail { reason } = RunDetail::read(&record);
     Some(HistoryItem {
         id: live_id(entity)?,
         kind: entity.kind()?,
@@ -171,6 +172,7 @@ fn item(found: Found) -> Option<HistoryItem> {
         folder: record.folder,
         model: record.model,
         state: record.state,
+        reason,
         started_at: iso_8601_of_micros(record.started_at),
         ended_at: record.ended_at.map(iso_8601_of_micros),
         usage: Some(record.usage).filter(|usage| !usage.is_empty()),

@@ -12,10 +12,10 @@ mod task;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
-pub use job::{JobFold, JobNote};
+pub use job::{Canceler, JobFold, JobNote, PlannedWork, WorkEnd, WorkFold};
 pub use portal::{FolderTrust, InstalledEntry, Installer, LoginFacts, PortalFold, PortalNote};
 pub use question::{QuestionDetail, QuestionFold, QuestionNote};
 pub use session::{
@@ -40,6 +40,30 @@ pub trait Fold<E>: Default + Send + 'static {
 
     /// The record of everything applied so far.
     fn record(&self) -> Record;
+}
+
+/// The reason of whatever ended because the server stopped.
+pub const INTERRUPTED: &str = "interrupted: the server stopped";
+
+/// The fields of a task's or job's record that are not columns.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunDetail {
+    /// Why it did not succeed, in one sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl RunDetail {
+    /// Reads them; empty if there are none.
+    pub fn read(record: &Record) -> Self {
+        serde_json::from_str(&record.detail).unwrap_or_default()
+    }
+
+    /// As they are kept in a record.
+    fn write(reason: Option<String>) -> String {
+        let detail = reason.map(|reason| Self { reason: Some(reason) });
+        detail.and_then(|detail| serde_json::to_string(&detail).ok()).unwrap_or_default()
+    }
 }
 
 /// The longest title, in characters.
@@ -135,14 +159,20 @@ where
     let mut fold = stored.fold;
     let mut append = Append::new(entity, stored.facts.len() as u64, stored.notes);
     append.closed_blocks = addition.closed_blocks;
+    let mut notes = addition.notes.into_iter().peekable();
+    let mut take_notes = |fold: &mut F, until: u64| {
+        while let Some((at, note)) = notes.next_if(|(at, _)| *at < until) {
+            fold.note(at, &note);
+            append.notes.push(to_fact(at, &note));
+        }
+    };
+    // In the order of their times, as `load` applies them.
     for (at, fact) in addition.facts {
+        take_notes(&mut fold, at);
         fold.apply(at, &fact);
         append.facts.push(to_fact(at, &fact));
     }
-    for (at, note) in addition.notes {
-        fold.note(at, &note);
-        append.notes.push(to_fact(at, &note));
-    }
+    take_notes(&mut fold, u64::MAX);
     append.record = Some(fold.record());
     journal.submit(append.into()).durable().await?;
     Ok(true)

@@ -131,6 +131,7 @@ impl JobManager {
             name: job_name.to_owned(),
             folder: working_directory.to_owned(),
             input: user_input.clone(),
+            work: Some(job.work.clone()),
         });
         let report = Report { record, log };
         let manager = Arc::downgrade(self);

@@ -5,9 +5,11 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use platform::clock::{iso_8601, iso_8601_of_micros};
-use store::fold::{JobFold, JobNote};
+use store::fold::{JobFold, JobNote, WorkEnd};
 use store::live::LiveLog;
-use wire::{JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, JobTask, TaskId, Usage};
+use wire::{
+    FailureCause, JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, JobTask, TaskId, Usage,
+};
 
 use crate::running::Handle;
 
@@ -105,11 +107,21 @@ impl Report {
         self.log.push(&JobResponse::WorkStarted { work_id, task_id });
     }
 
-    pub(super) fn work_stopped(&self, work_id: u32, succeeded: bool, usage: Usage) {
+    /// Reports the end of a work; `end` says why it did not succeed.
+    pub(super) fn work_stopped(&self, work_id: u32, end: Option<WorkEnd>, usage: Usage) {
         if !usage.is_empty() {
             self.log.note(&JobNote::Used { work_id, usage });
         }
+        let succeeded = end.is_none();
+        if let Some(end) = end {
+            self.log.note(&JobNote::Unsuccessful { work_id, end });
+        }
         self.log.push(&JobResponse::WorkStopped { work_id, succeeded });
+    }
+
+    /// Notes that the job ends because the server stops.
+    pub(super) fn interrupted(&self) {
+        self.log.note(&JobNote::Interrupted);
     }
 
     pub(super) fn error(&self, message: String) {
@@ -120,7 +132,8 @@ impl Report {
     pub(super) fn end(&self, status: JobStatus) {
         // There are some only after a panic.
         for work_id in self.record.running_works() {
-            self.work_stopped(work_id, false, Usage::default());
+            let end = WorkEnd::Failed { cause: FailureCause::Internal };
+            self.work_stopped(work_id, Some(end), Usage::default());
         }
         self.log.push(match status {
             JobStatus::Succeeded => &JobResponse::JobSucceeded,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use agents::permission::{SessionPermissions, WorkOfJob};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use platform::lifecycle::Lifecycle;
+use store::fold::{Canceler, WorkEnd};
 use tokio_util::sync::CancellationToken;
 use wire::entry::{Entry, TaskRef};
 use wire::{JobStatus, Usage};
@@ -44,6 +45,7 @@ impl JobRun {
                     queue: self.places.queue(),
                     running: FuturesUnordered::new(),
                     halt: CancellationToken::new(),
+                    crashed: None,
                     errors: &mut errors,
                 };
                 let status = execution.go(plan).await;
@@ -57,6 +59,7 @@ impl JobRun {
         };
         end.status = status;
         end.errors = errors;
+        end.is_interrupted = status == JobStatus::Canceled && self.lifecycle.is_ending();
     }
 }
 
@@ -69,6 +72,8 @@ struct Execution<'a> {
     running: FuturesUnordered<Pin<Box<dyn Future<Output = StoppedTask> + Send>>>,
     /// Cancelled to stop the running tasks.
     halt: CancellationToken,
+    /// The first work that crashed, which is why the others are stopped.
+    crashed: Option<u32>,
     /// Why the job could not continue.
     errors: &'a mut Vec<String>,
 }
@@ -138,14 +143,33 @@ impl Execution<'_> {
     /// Reports the end of a task, and frees its place.
     fn settle(&mut self, stopped: StoppedTask) -> WorkStopped {
         let StoppedTask { work_id, end, usage, place } = stopped;
-        let succeeded = end == TaskEnd::Succeeded;
-        self.report.work_stopped(work_id, succeeded, usage);
-        drop(place);
-        if let TaskEnd::Crashed(cause) = end {
+        if let TaskEnd::Crashed(cause) = &end {
             let name = self.works.get(&work_id).map_or("", |work| work.task_id);
             self.errors.push(format!("task `{name}` (work {work_id}): {cause}"));
+            self.crashed.get_or_insert(work_id);
         }
+        let end = self.work_end(end);
+        let succeeded = end.is_none();
+        self.report.work_stopped(work_id, end, usage);
+        drop(place);
         WorkStopped { work_id, succeeded }
+    }
+
+    /// Why a work did not succeed; `None` if it did.
+    fn work_end(&self, end: TaskEnd) -> Option<WorkEnd> {
+        Some(match end {
+            TaskEnd::Succeeded => return None,
+            TaskEnd::Failed(cause) | TaskEnd::Crashed(cause) => WorkEnd::Failed { cause },
+            TaskEnd::Stopped if self.run.lifecycle.is_ending() => WorkEnd::Interrupted,
+            TaskEnd::Stopped => {
+                let by = match self.crashed {
+                    Some(work_id) => Canceler::Crash { work_id },
+                    None if self.halt.is_cancelled() => Canceler::Job,
+                    None => Canceler::User,
+                };
+                WorkEnd::Canceled { by }
+            }
+        })
     }
 
     /// Stops the running tasks and waits for them.
@@ -194,6 +218,8 @@ pub(super) struct EndOfJob {
     pub(super) report: Report,
     pub(super) status: JobStatus,
     pub(super) errors: Vec<String>,
+    /// Whether it ends because the server stops.
+    pub(super) is_interrupted: bool,
     /// Moves it to the ended jobs; `None` once that is done.
     pub(super) finish: Option<Box<dyn FnOnce() + Send + Sync>>,
 }
@@ -202,7 +228,13 @@ impl EndOfJob {
     /// Assumes a panic: status and errors are replaced at a regular end.
     pub(super) fn new(report: Report, finish: impl FnOnce() + Send + Sync + 'static) -> Self {
         let errors = vec!["internal error".to_owned()];
-        Self { report, status: JobStatus::Failed, errors, finish: Some(Box::new(finish)) }
+        Self {
+            report,
+            status: JobStatus::Failed,
+            errors,
+            is_interrupted: false,
+            finish: Some(Box::new(finish)),
+        }
     }
 }
 
@@ -210,6 +242,9 @@ impl Conclude for EndOfJob {
     fn conclude(&mut self) {
         for error in self.errors.drain(..) {
             self.report.error(error);
+        }
+        if self.is_interrupted {
+            self.report.interrupted();
         }
         self.report.end(self.status);
         if let Some(finish) = self.finish.take() {
@@ -239,6 +274,7 @@ mod tests {
             name: "job".to_owned(),
             folder: String::new(),
             input: String::new(),
+            work: None,
         });
         let handle = Handle::new(CancellationToken::new());
         let record = Arc::new(Record::new(id, log.clone(), handle));

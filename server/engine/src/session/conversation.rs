@@ -7,7 +7,7 @@ use std::time::Duration;
 use agents::permission::PermissionDesk;
 use agents::{AgentError, TurnOptions, TurnStop};
 use extensions::{ErrorHandling, SessionExtensions};
-use store::fold::PromptAuthor;
+use store::fold::{INTERRUPTED, PromptAuthor};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use wire::TurnEnding;
@@ -20,7 +20,6 @@ use super::parking::Parking;
 use super::queue::{Queue, QueuedPrompt, run_end};
 use super::stream::Stream;
 use super::{TurnEnd, TurnOutcome};
-use crate::recovery::INTERRUPTED;
 use crate::running::{Conclude, Ending};
 
 /// How long an agent may take to react to an abort, and to shut down. Then it is dropped.

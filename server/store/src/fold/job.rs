@@ -1,12 +1,16 @@
 //! The fold of a run of a job.
 
+mod work_end;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wire::{EntityState, JobResponse, JobStatus, TaskId, Usage, WorkStatus};
+use wire::entry::Work;
+use wire::{EntityState, JobResponse, JobStatus, TaskId, Usage, WorkStatus, shorten};
 
-use super::Fold;
+use super::{Fold, INTERRUPTED, RunDetail};
 use crate::journal::Record;
+pub use work_end::{Canceler, WorkEnd};
 
 /// The notes of a run of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +24,9 @@ pub enum JobNote {
         folder: String,
         /// What the user typed.
         input: String,
+        /// Its tree of works, as it was installed; `None` in stores of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        work: Option<Work>,
     },
     /// What a work has used. Comes just before the fact that the work has stopped.
     Used {
@@ -28,6 +35,15 @@ pub enum JobNote {
         /// As reported by the providers of its models.
         usage: Usage,
     },
+    /// Why a work did not succeed. Comes just before the fact that the work has stopped.
+    Unsuccessful {
+        /// Id of the work within the job.
+        work_id: u32,
+        /// How its run ended.
+        end: WorkEnd,
+    },
+    /// The server stopped while the job was running. Comes just before the facts that end it.
+    Interrupted,
 }
 
 /// The state of a run of a job, from its facts and notes.
@@ -38,8 +54,22 @@ pub struct JobFold {
     name: String,
     folder: String,
     status: Option<JobStatus>,
+    is_interrupted: bool,
+    /// The first error that the job reported.
+    error: Option<String>,
     usage: Usage,
+    work: Option<Work>,
+    planned: BTreeMap<u32, PlannedWork>,
     works: BTreeMap<u32, WorkFold>,
+}
+
+/// A work of the job's tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedWork {
+    /// Name of its task.
+    pub name: String,
+    /// Whether it is part of a condition.
+    pub is_condition: bool,
 }
 
 /// The latest run of a work.
@@ -55,6 +85,8 @@ pub struct WorkFold {
     pub ended_at: Option<u64>,
     /// What it has used, known once it has ended.
     pub usage: Usage,
+    /// Why it did not succeed; `None` in stores of earlier versions.
+    pub end: Option<WorkEnd>,
 }
 
 impl JobFold {
@@ -83,6 +115,71 @@ impl JobFold {
         self.usage
     }
 
+    /// Its tree of works; `None` in stores of earlier versions.
+    pub fn work(&self) -> Option<&Work> {
+        self.work.as_ref()
+    }
+
+    /// All works of the tree, by id; empty in stores of earlier versions.
+    pub fn planned(&self) -> &BTreeMap<u32, PlannedWork> {
+        &self.planned
+    }
+
+    /// The finer state, without what only a running server knows.
+    pub fn state(&self) -> EntityState {
+        match self.status() {
+            JobStatus::Running => EntityState::Running,
+            JobStatus::Succeeded => EntityState::Succeeded,
+            JobStatus::Failed | JobStatus::Canceled if self.is_interrupted => {
+                EntityState::Interrupted
+            }
+            JobStatus::Failed => EntityState::Failed,
+            JobStatus::Canceled => EntityState::Canceled,
+        }
+    }
+
+    /// Why it did not succeed, in one sentence.
+    pub fn reason(&self) -> Option<String> {
+        match self.state() {
+            EntityState::Interrupted => Some(INTERRUPTED.to_owned()),
+            EntityState::Canceled => Some("stopped by a user".to_owned()),
+            EntityState::Failed => {
+                self.decisive_failure().or_else(|| self.error.as_deref().map(shorten))
+            }
+            _ => None,
+        }
+    }
+
+    /// The failure that decided the job: the first crash, else the first work that failed and is no
+    /// condition. Nothing in the tree makes up for either.
+    pub fn decisive_work(&self) -> Option<u32> {
+        let first = |decides: fn(&WorkEnd, bool) -> bool| {
+            let ended = self.works.iter().filter_map(|(id, work)| {
+                let is_condition = self.planned.get(id).is_some_and(|work| work.is_condition);
+                let is_decisive = decides(work.end.as_ref()?, is_condition);
+                is_decisive.then_some((work.ended_at?, *id))
+            });
+            ended.min().map(|(_, id)| id)
+        };
+        let by_crash = first(|end, _| end.is_crash());
+        by_crash.or_else(|| first(|end, is_condition| end.is_result() && !is_condition))
+    }
+
+    fn decisive_failure(&self) -> Option<String> {
+        let id = self.decisive_work()?;
+        let (name, end) = (self.name_of(id)?, self.works.get(&id)?.end.as_ref()?);
+        let reason = end.reason(|id| self.name_of(id));
+        Some(match end {
+            WorkEnd::Failed { .. } => format!("`{name}` failed: {reason}"),
+            WorkEnd::Canceled { .. } | WorkEnd::Interrupted => format!("`{name}` {reason}"),
+        })
+    }
+
+    /// Name of a work's task, if it is known.
+    pub fn name_of(&self, work_id: u32) -> Option<&str> {
+        self.planned.get(&work_id).map(|work| &*work.name)
+    }
+
     /// The works that have been started, by id, each with its latest run.
     pub fn works(&self) -> &BTreeMap<u32, WorkFold> {
         &self.works
@@ -106,9 +203,10 @@ impl Fold<JobResponse> for JobFold {
                     started_at: at,
                     ended_at: None,
                     usage: Usage::default(),
+                    end: None,
                 };
                 self.works.insert(*work_id, work);
-                return false;
+                return self.status.is_some();
             }
             JobResponse::WorkStopped { work_id, succeeded } => {
                 if let Some(work) = self.works.get_mut(work_id) {
@@ -117,22 +215,27 @@ impl Fold<JobResponse> for JobFold {
                         if *succeeded { WorkStatus::Succeeded } else { WorkStatus::Failed };
                     work.ended_at = Some(at);
                 }
-                return false;
+                return self.status.is_some();
             }
             JobResponse::JobSucceeded => self.end(at, JobStatus::Succeeded),
             JobResponse::JobFailed => self.end(at, JobStatus::Failed),
             JobResponse::JobCanceled => self.end(at, JobStatus::Canceled),
-            JobResponse::Error { .. } => return false,
+            JobResponse::Error { message } => {
+                self.error.get_or_insert_with(|| message.clone());
+                return self.status.is_some();
+            }
         }
         true
     }
 
     fn note(&mut self, at: u64, note: &JobNote) {
         match note {
-            JobNote::Started { name, folder, .. } => {
+            JobNote::Started { name, folder, work, .. } => {
                 self.started_at = at;
                 self.name.clone_from(name);
                 self.folder.clone_from(folder);
+                self.planned = work.as_ref().map(plan_of).unwrap_or_default();
+                self.work.clone_from(work);
             }
             JobNote::Used { work_id, usage } => {
                 self.usage += *usage;
@@ -140,6 +243,12 @@ impl Fold<JobResponse> for JobFold {
                     work.usage = *usage;
                 }
             }
+            JobNote::Unsuccessful { work_id, end } => {
+                if let Some(work) = self.works.get_mut(work_id) {
+                    work.end = Some(end.clone());
+                }
+            }
+            JobNote::Interrupted => self.is_interrupted = true,
         }
     }
 
@@ -149,16 +258,20 @@ impl Fold<JobResponse> for JobFold {
             title: self.name.clone(),
             folder: self.folder.clone(),
             model: None,
-            state: match self.status() {
-                JobStatus::Running => EntityState::Running,
-                JobStatus::Succeeded => EntityState::Succeeded,
-                JobStatus::Failed => EntityState::Failed,
-                JobStatus::Canceled => EntityState::Canceled,
-            },
+            state: self.state(),
             started_at: self.started_at,
             ended_at: self.ended_at,
             usage: self.usage,
-            detail: String::new(),
+            detail: RunDetail::write(self.reason()),
         }
     }
+}
+
+fn plan_of(work: &Work) -> BTreeMap<u32, PlannedWork> {
+    let conditions = work.condition_ids();
+    let works = work.task_refs().into_iter().map(|task| {
+        let is_condition = conditions.contains(&task.work_id_in_job);
+        (task.work_id_in_job, PlannedWork { name: task.task_id.to_owned(), is_condition })
+    });
+    works.collect()
 }

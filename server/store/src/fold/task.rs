@@ -1,9 +1,9 @@
 //! The fold of a run of a task.
 
 use serde::{Deserialize, Serialize};
-use wire::{EntityState, JobId, TaskResponse, Usage};
+use wire::{Decision, EntityState, FailureCause, JobId, TaskResponse, Usage};
 
-use super::Fold;
+use super::{Fold, INTERRUPTED, RunDetail};
 use crate::journal::Record;
 
 /// The notes of a run of a task.
@@ -29,6 +29,8 @@ pub enum TaskNote {
     },
     /// It was stopped. Comes just before the fact that it has failed.
     Stopped,
+    /// The server stopped while it was running. Comes just before the facts that end it.
+    Interrupted,
 }
 
 /// The state of a run of a task, from its facts and notes.
@@ -43,6 +45,31 @@ pub struct TaskFold {
     usage: Usage,
     succeeded: bool,
     is_stopped: bool,
+    is_interrupted: bool,
+    /// Why it failed, as far as it was decided.
+    cause: Option<FailureCause>,
+}
+
+impl TaskFold {
+    fn state(&self) -> EntityState {
+        match self.ended_at {
+            None => EntityState::Running,
+            Some(_) if self.succeeded => EntityState::Succeeded,
+            Some(_) if self.is_interrupted => EntityState::Interrupted,
+            Some(_) if self.is_stopped => EntityState::Canceled,
+            Some(_) => EntityState::Failed,
+        }
+    }
+
+    /// Why it did not succeed, in one sentence.
+    fn reason(&self) -> Option<String> {
+        match self.state() {
+            EntityState::Interrupted => Some(INTERRUPTED.to_owned()),
+            EntityState::Canceled => Some(FailureCause::Stopped.reason()),
+            EntityState::Failed => self.cause.as_ref().map(FailureCause::reason),
+            _ => None,
+        }
+    }
 }
 
 impl Fold<TaskResponse> for TaskFold {
@@ -52,6 +79,10 @@ impl Fold<TaskResponse> for TaskFold {
         let succeeded = match fact {
             TaskResponse::TaskSucceeded => true,
             TaskResponse::TaskFailed => false,
+            TaskResponse::TaskDecision { decision: Decision::Failed(cause), .. } => {
+                self.cause = Some(cause.clone());
+                return self.ended_at.is_some();
+            }
             _ => return false,
         };
         self.succeeded = succeeded;
@@ -70,26 +101,21 @@ impl Fold<TaskResponse> for TaskFold {
             }
             TaskNote::Used { usage } => self.usage += *usage,
             TaskNote::Stopped => self.is_stopped = true,
+            TaskNote::Interrupted => self.is_interrupted = true,
         }
     }
 
     fn record(&self) -> Record {
-        let state = match self.ended_at {
-            None => EntityState::Running,
-            Some(_) if self.succeeded => EntityState::Succeeded,
-            Some(_) if self.is_stopped => EntityState::Canceled,
-            Some(_) => EntityState::Failed,
-        };
         Record {
             parent: self.job.map(Into::into),
             title: self.name.clone(),
             folder: self.folder.clone(),
             model: Some(self.model.clone()),
-            state,
+            state: self.state(),
             started_at: self.started_at,
             ended_at: self.ended_at,
             usage: self.usage,
-            detail: String::new(),
+            detail: RunDetail::write(self.reason()),
         }
     }
 }

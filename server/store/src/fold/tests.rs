@@ -2,9 +2,11 @@
 
 mod random;
 
+use wire::entry::Work;
+use wire::entry::testing::{alt, number, seq, task};
 use wire::{
-    EntityState, InboxResponse, JobId, JobResponse, JobStatus, PermissionMode, SessionResponse,
-    TaskId, TaskResponse, Usage, WorkStatus,
+    EntityState, FailureCause, InboxResponse, JobId, JobResponse, JobStatus, PermissionMode,
+    SessionResponse, TaskId, TaskResponse, Usage, WorkStatus,
 };
 
 use super::*;
@@ -113,13 +115,88 @@ fn a_stopped_task_is_canceled_and_not_failed() {
     }
 }
 
+/// Three tasks, of which the first is a condition.
+fn tree() -> Work {
+    let mut work = seq([alt(task("is it"), Some(task("build")), None), task("review")]);
+    number(&mut work, &mut 0);
+    work
+}
+
+fn job_started(work: Option<Work>) -> JobNote {
+    let (name, folder) = ("j".to_owned(), "/".to_owned());
+    JobNote::Started { name, folder, input: String::new(), work }
+}
+
+#[test]
+fn a_job_names_the_work_that_decided_it() {
+    let failed = |argument: &str| WorkEnd::Failed {
+        cause: FailureCause::NotAvailable { argument: Some(argument.to_owned()) },
+    };
+    let crashed = || WorkEnd::Failed { cause: FailureCause::Internal };
+    let canceled = |by| WorkEnd::Canceled { by };
+    for (ends, reason) in [
+        (vec![(2, failed("no"))], Some("`review` failed: not available: no")),
+        // A condition does not fail a job, and what failed first decides.
+        (
+            vec![(0, failed("a")), (2, failed("b")), (1, failed("c"))],
+            Some("`review` failed: not available: b"),
+        ),
+        (
+            vec![(1, failed("a")), (0, crashed()), (2, canceled(Canceler::Crash { work_id: 0 }))],
+            Some("`is it` failed: internal error"),
+        ),
+        (vec![(1, canceled(Canceler::User))], Some("`build` canceled: a user stopped it")),
+        (vec![(0, failed("a"))], Some("boom")),
+        (vec![(0, canceled(Canceler::Job))], Some("boom")),
+    ] {
+        let mut fold = JobFold::default();
+        fold.note(1, &job_started(Some(tree())));
+        for ((work_id, end), at) in ends.into_iter().zip((2..).step_by(3)) {
+            fold.apply(at, &JobResponse::WorkStarted { work_id, task_id: TaskId::generate() });
+            fold.note(at + 1, &JobNote::Unsuccessful { work_id, end });
+            fold.apply(at + 2, &JobResponse::WorkStopped { work_id, succeeded: false });
+        }
+        fold.apply(90, &JobResponse::Error { message: "boom\nmore".to_owned() });
+        assert_eq!(fold.reason(), None, "it has not ended");
+        fold.apply(91, &JobResponse::JobFailed);
+        assert_eq!(fold.reason().as_deref(), reason);
+        let record = fold.record();
+        assert_eq!(RunDetail::read(&record).reason.as_deref(), reason);
+        assert_eq!(record.state, EntityState::Failed);
+    }
+}
+
+#[test]
+fn what_the_end_of_the_server_cut_off_is_interrupted() {
+    let mut job = JobFold::default();
+    job.note(1, &job_started(None));
+    job.note(2, &JobNote::Interrupted);
+    assert_eq!(job.record().state, EntityState::Running);
+    job.apply(3, &JobResponse::JobFailed);
+    let mut task = TaskFold::default();
+    task.note(1, &TaskNote::Interrupted);
+    task.apply(2, &TaskResponse::TaskFailed);
+    for record in [job.record(), task.record()] {
+        assert_eq!(record.state, EntityState::Interrupted);
+        assert_eq!(RunDetail::read(&record).reason.as_deref(), Some(INTERRUPTED));
+    }
+}
+
+#[test]
+fn a_job_of_an_earlier_version_has_no_tree() {
+    let json = r#"{"note":"started","name":"j","folder":"/","input":""}"#;
+    let note: JobNote = serde_json::from_str(json).expect("a note");
+    assert_eq!(note, job_started(None));
+    let with_tree = serde_json::to_string(&job_started(Some(tree()))).expect("json");
+    let read: JobNote = serde_json::from_str(&with_tree).expect("a note");
+    assert_eq!(read, job_started(Some(tree())));
+}
+
 #[test]
 fn a_job_has_the_last_run_of_each_of_its_works() {
     let usage = Usage { input_tokens: 5, ..Usage::default() };
     let mut fold = JobFold::default();
-    let started =
-        JobNote::Started { name: "j".to_owned(), folder: "/".to_owned(), input: String::new() };
-    fold.note(1, &started);
+    fold.note(1, &job_started(None));
     for at in [2, 5] {
         fold.apply(at, &JobResponse::WorkStarted { work_id: 0, task_id: TaskId::generate() });
         fold.note(at + 1, &JobNote::Used { work_id: 0, usage });

@@ -4,7 +4,10 @@
 use std::fmt::Debug;
 
 use proptest::prelude::*;
-use wire::{JobId, PermissionId, SessionId};
+use wire::{
+    Decision, FailureCause, JobId, Judge, Met, PermissionId, SessionId, SessionRole, Verdict,
+    VerdictCriterion,
+};
 
 use super::*;
 use crate::journal::{MemoryJournal, SqliteJournal};
@@ -77,6 +80,24 @@ fn in_session() -> impl Strategy<Value = Happening<SessionResponse, SessionNote>
     ]
 }
 
+fn cause() -> impl Strategy<Value = FailureCause> {
+    let role = SessionRole::Task;
+    prop_oneof![
+        prop::option::of(text()).prop_map(|argument| FailureCause::NotAvailable { argument }),
+        text().prop_map(move |error| FailureCause::TurnFailed { role, error, failed_turns: None }),
+        Just(FailureCause::Stopped),
+    ]
+}
+
+fn work_end() -> impl Strategy<Value = WorkEnd> {
+    prop_oneof![
+        cause().prop_map(|cause| WorkEnd::Failed { cause }),
+        Just(WorkEnd::Canceled { by: Canceler::User }),
+        (0_u32..3).prop_map(|work_id| WorkEnd::Canceled { by: Canceler::Crash { work_id } }),
+        Just(WorkEnd::Interrupted),
+    ]
+}
+
 fn in_task() -> impl Strategy<Value = Happening<TaskResponse, TaskNote>> {
     let session_id = SessionId::generate();
     prop_oneof![
@@ -84,8 +105,18 @@ fn in_task() -> impl Strategy<Value = Happening<TaskResponse, TaskNote>> {
         Just(F(TaskResponse::TaskFailed)),
         Just(F(TaskResponse::TaskSessionStarted { session_id, is_driving: false })),
         text().prop_map(|message| F(TaskResponse::Error { message })),
+        cause().prop_map(|cause| F(Decision::Failed(cause).into())),
+        Just(F(TaskResponse::TaskVerdict(Verdict {
+            attempt: 1,
+            criterion: VerdictCriterion::Condition,
+            met: Met::Unknown,
+            reason: "r".to_owned(),
+            evidence: None,
+            judge: Some(Judge { session_id, model: "m".to_owned() }),
+        }))),
         usage().prop_map(|usage| N(TaskNote::Used { usage })),
         Just(N(TaskNote::Stopped)),
+        Just(N(TaskNote::Interrupted)),
     ]
 }
 
@@ -103,12 +134,14 @@ fn in_job() -> impl Strategy<Value = Happening<JobResponse, JobNote>> {
         Just(F(JobResponse::JobCanceled)),
         text().prop_map(|message| F(JobResponse::Error { message })),
         (work(), usage()).prop_map(|(work_id, usage)| N(JobNote::Used { work_id, usage })),
+        (work(), work_end()).prop_map(|(work_id, end)| N(JobNote::Unsuccessful { work_id, end })),
+        Just(N(JobNote::Interrupted)),
     ]
 }
 
 fn assert_valid(record: &Record) {
-    use EntityState::{Canceled, Closed, Failed, Succeeded};
-    let is_over = matches!(record.state, Succeeded | Failed | Canceled | Closed);
+    use EntityState::{Canceled, Closed, Failed, Interrupted, Succeeded};
+    let is_over = matches!(record.state, Succeeded | Failed | Canceled | Closed | Interrupted);
     assert_eq!(is_over, record.ended_at.is_some(), "{record:?}");
     assert!(record.ended_at.is_none_or(|ended| ended > record.started_at), "{record:?}");
     assert_eq!(record.started_at, 1, "{record:?}");
@@ -193,7 +226,7 @@ proptest! {
     #[test]
     fn jobs_are_what_is_stored_of_them(stream in prop::collection::vec(in_job(), 0..20)) {
         let (name, folder, input) = ("j".to_owned(), "/".to_owned(), String::new());
-        let started = JobNote::Started { name, folder, input };
+        let started = JobNote::Started { name, folder, input, work: Some(tree()) };
         keep_in_both::<_, JobFold>(JobId::generate(), started, &stream);
     }
 }
