@@ -13,9 +13,9 @@ use wire::chart::Chart;
 use wire::server::{Refusal, TestReply};
 use wire::{
     AnsweredInbox, Done, ErrorName, ErrorReply, Events, ExtensionTrust, Extensions, InboxChoice,
-    JobId, JobList, JobStarted, LiveToken, MESSAGE_HEADER, Models, PermissionId, PermissionMode,
-    RunningJobs, STORE_HEADER, SessionId, SessionResponse, SessionStarted, Sessions, StopReply,
-    TaskId, TaskStarted, Tasks, TokenReply,
+    JobId, JobList, JobStarted, JobStatusReply, LiveToken, MESSAGE_HEADER, Models, PermissionId,
+    PermissionMode, RunningJobs, STORE_HEADER, SessionId, SessionResponse, SessionStarted,
+    Sessions, StopReply, TaskId, TaskStarted, Tasks, TokenReply,
 };
 
 use crate::explain::{Known, explain};
@@ -218,6 +218,11 @@ pub async fn stop_job(id: JobId) -> Result<(), ApiError> {
 /// The path of a job's status.
 pub(crate) fn job_status_path(id: JobId) -> String {
     format!("/api/copilot/job/{id}/status")
+}
+
+/// The status of a job and its works.
+pub(crate) async fn job_status(id: JobId) -> Result<JobStatusReply, ApiError> {
+    accept(&get_text(&job_status_path(id), None).await?)
 }
 
 /// A job of the entry, with its chart.

@@ -24,6 +24,7 @@ mod poll;
 pub mod shell;
 mod state;
 mod store_trouble;
+mod wording;
 
 use leptos::prelude::*;
 use leptos_meta::{Title, provide_meta_context};

@@ -21,7 +21,7 @@ test("a job is followed to its end", async ({ page }) => {
   await expect(page.locator("#job-status-bar h1")).toHaveText("short");
   await job.stand("succeeded", "succeeded");
   await job.reads("SUCCEEDED");
-  await expect(job.progress).toHaveText("2 of 2 tasks done");
+  await expect(job.progress).toHaveText("2 succeeded");
   await expect(job.elapsed).toHaveText(/^\d:\d\d$/);
   await expect(job.node(1).locator(".elapsed")).toHaveText(/^\d:\d\d$/);
   await expect(job.stop).toBeDisabled();
@@ -110,7 +110,7 @@ test("what is said arrives while it is looked at, and a new tab stays behind", a
   const job = await TrackingPage.start(page, "endless");
   await job.stand("succeeded", "running");
   await job.reads("RUNNING");
-  await expect(job.progress).toHaveText("1 of 3 tasks done, 1 running");
+  await expect(job.progress).toHaveText("1 of 3 succeeded, 1 running");
   await job.node(1).click();
   await expect(job.tabs).toHaveText(["Driving", "Attempt #1"]);
   await expect(job.tab("Driving")).toHaveAttribute("aria-selected", "true");
@@ -124,7 +124,8 @@ test("what is said arrives while it is looked at, and a new tab stays behind", a
   await expect(job.elapsed).not.toHaveText(before!);
   await job.stop.click();
   await job.reads("CANCELED");
-  await job.stand("succeeded", "failed");
+  await job.stand("succeeded", "canceled", "not-reached");
+  await expect(job.progress).toHaveText("1 succeeded, 1 canceled, 1 not reached");
   await expect(job.stop).toBeDisabled();
   const after = await job.elapsed.textContent();
   await job.node(1).click();
@@ -151,7 +152,7 @@ test("a work that starts again begins anew", async ({ page }) => {
   expect(await first!.evaluate((headers) => headers.isConnected)).toBe(true);
   // A page opened late shows only the last run.
   await page.reload();
-  await job.stand("succeeded", "running");
+  await job.stand("true", "running");
   await job.node(1).click();
   await expect(job.titled("TaskDecision").filter({ hasText: "[SESSION STARTED]" })).toHaveCount(1);
   await job.stop.click();
@@ -262,7 +263,7 @@ test("thirty tasks stream at once, all are shown, and Stop works", async ({ page
     page.on(event as "requestfinished", (request) => open.delete(request));
   }
   const job = await TrackingPage.start(page, "wide");
-  await expect(job.progress).toHaveText("0 of 30 tasks done, 30 running");
+  await expect(job.progress).toHaveText("0 of 30 succeeded, 30 running");
   for (let work = 0; work < 30; work++) {
     await job.node(work).focus();
     await page.keyboard.press("Enter");
@@ -272,7 +273,7 @@ test("thirty tasks stream at once, all are shown, and Stop works", async ({ page
   }
   await job.stop.click();
   await job.reads("CANCELED");
-  await expect(job.progress).toHaveText("30 of 30 tasks done");
+  await expect(job.progress).toHaveText("30 canceled");
   expect(most).toBeLessThanOrEqual(3);
 });
 

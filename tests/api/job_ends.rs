@@ -4,7 +4,9 @@ use std::num::NonZeroU16;
 
 use engine::job::JobSettings;
 use serde_json::{Value, json};
-use tests::job::{TestJob, assert_in_order, entry_of, minutes, options, par, repeat, seq, task};
+use tests::job::{
+    TestJob, assert_in_order, entry_of, minutes, options, par, repeat, seq, states, task,
+};
 use tests::{Options, TestApp};
 use tokio::task::yield_now;
 use tokio::time::{Duration, sleep};
@@ -67,10 +69,13 @@ async fn works_that_wait_for_a_place_never_start_in_a_stopped_job() {
     let running = app.start_job("job").await;
     let waiting = app.start_job("job").await;
     sleep(Duration::from_secs(1)).await;
-    assert_eq!(waiting.status().await["tasks"], json!([]));
+    let queued = |work: u32| json!({ "workIdInJob": work, "name": format!("ok {}", 60 + work), "state": "queued" });
+    assert_eq!(waiting.status().await["tasks"], json!([queued(0), queued(1), queued(2)]));
+    assert_eq!(states(&running).await, "running queued queued");
     assert_eq!(waiting.stop().await, closed());
     let seen = waiting.read_to_the_end("t").await;
     assert_eq!(minutes(&seen), "canceled");
+    assert_eq!(states(&waiting).await, "notReached notReached notReached");
     assert_eq!(running.stop().await, closed());
     assert_eq!(minutes_of_canceled(&app, &running).await, "+0 !0 canceled");
     app.assert_ends().await;

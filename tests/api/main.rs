@@ -14,6 +14,7 @@ mod history;
 mod inbox;
 mod job_ends;
 mod job_rules;
+mod job_states;
 mod jobs;
 mod live;
 mod live_batch;

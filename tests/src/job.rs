@@ -198,6 +198,14 @@ impl TestJob<'_> {
     }
 }
 
+/// The states of a job's works, in their order.
+pub async fn states(job: &TestJob<'_>) -> String {
+    let reply = job.status().await;
+    let tasks = reply["tasks"].as_array().unwrap_or_else(|| panic!("{reply}"));
+    let states = tasks.iter().map(|task| task["state"].as_str().expect("a state"));
+    states.collect::<Vec<_>>().join(" ")
+}
+
 /// The log of a job in short: `+0` work 0 started, `-0` it succeeded, `!0` it failed.
 pub fn minutes(responses: &[Value]) -> String {
     let words = responses.iter().map(|response| match response["callback"].as_str() {

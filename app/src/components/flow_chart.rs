@@ -12,7 +12,7 @@ use wire::chart::Chart;
 use crate::flow_chart::draw::{class, draw};
 use crate::flow_chart::focus;
 use crate::flow_chart::layout::{Layout, Place, lay_out};
-use crate::flow_chart::look::Look;
+use crate::flow_chart::look::{Look, mark};
 use crate::flow_chart::zoom::Pinch;
 use zoom::{Zoom, ZoomButtons};
 
@@ -175,11 +175,12 @@ fn show_look(node: &Element, kind: &str, label: &str, look: &Look) {
     if let Some(title) = part("title") {
         title.set_text_content(Some(&description));
     }
-    if let Some(mark) = part(".mark") {
-        let _ = mark.set_attribute("d", look.status.map_or("", NodeStatus::mark));
+    if let Some(path) = part(".mark") {
+        let state = look.status.as_ref().map(|status| status.state);
+        let _ = path.set_attribute("d", state.map_or("", mark));
     }
     if let Some(elapsed) = part(".elapsed") {
-        elapsed.set_text_content(look.elapsed.as_deref());
+        elapsed.set_text_content(look.caption().as_deref());
     }
 }
 

@@ -2,12 +2,13 @@
 //! id.
 
 mod status_bar;
+mod summary;
 mod tabs;
 
 use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
-use wire::{JobId, WorkStatus};
+use wire::JobId;
 
 use crate::api::{self, JobDefinition};
 use crate::components::flow_chart::{FlowChart, NodeStatus};
@@ -19,8 +20,10 @@ use crate::erase::Erase;
 use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
 use crate::poll::{Connection, explain_loss};
+use crate::state::job::Standing;
 use crate::state::tracking::Tracking;
 use status_bar::StatusBar;
+use summary::Summary;
 use tabs::TaskTabs;
 
 /// The arguments in the URL.
@@ -126,6 +129,7 @@ fn JobTracking(wanted: Wanted) -> impl IntoView {
         <section id="job-part">
             <StatusBar page=page />
             <Notices page=page />
+            {page.tracking.map(|tracking| view! { <Summary page=page tracking=tracking /> })}
             {move || draw_chart(page)}
         </section>
     };
@@ -166,7 +170,7 @@ fn draw_chart(page: Page) -> AnyView {
     match chart {
         Err(instead) => instead,
         Ok(chart) => {
-            let status = move |work| page.tracking?.work_status(work).map(node_status);
+            let status = move |work| page.tracking.and_then(|it| node_status(it, work));
             let elapsed = move |work| page.tracking?.work_elapsed(work);
             view! {
                 <FlowChart
@@ -182,12 +186,11 @@ fn draw_chart(page: Page) -> AnyView {
     }
 }
 
-fn node_status(status: WorkStatus) -> NodeStatus {
-    match status {
-        WorkStatus::Running => NodeStatus::Running,
-        WorkStatus::Succeeded => NodeStatus::Succeeded,
-        WorkStatus::Failed => NodeStatus::Failed,
-    }
+/// How a work stands, once the job is known.
+fn node_status(tracking: Tracking, work: u32) -> Option<NodeStatus> {
+    tracking.job.with(|job| job.status)?;
+    let Standing { state, reason } = tracking.standing(work);
+    Some(NodeStatus { state, reason })
 }
 
 /// An error message, and a link back.

@@ -11,8 +11,11 @@
 //!
 //! A work that starts again begins anew: the content of its previous run is dropped.
 
+mod standing;
+mod tab;
 mod tally;
 mod time;
+mod work;
 
 #[cfg(test)]
 mod tests;
@@ -20,40 +23,33 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 
 use wire::{
-    ErrorName, JobId, JobResponse, JobStatus, JobStatusReply, LiveBatch, LiveId, LiveItem,
-    LiveReply, SessionId, SessionResponse, TaskId, TaskResponse, Timed, Usage, WorkStatus,
+    EntityState, ErrorName, JobId, JobResponse, JobStatus, JobStatusReply, LiveBatch, LiveId,
+    LiveItem, LiveReply, SessionId, TaskId, TaskResponse, Timed, Usage, WorkState, WorkStatus,
 };
 
+pub(crate) use standing::{Standing, describe_progress};
+pub(crate) use tab::Tab;
 use tally::Tallies;
 pub(crate) use time::{Millis, Span};
+pub(crate) use work::Work;
+use work::{DECISIONS, Known, Run};
 
 /// Limit of ids in one call; the rest follows later.
 const MAX_IDS: usize = 500;
-
-/// The source number of a task's decisions in a tab. Driving sessions follow it.
-const DECISIONS: usize = 0;
-
-/// The content of a tab. Its sessions, and the task's decisions, are numbered sources.
-pub(crate) trait Tab: Clone {
-    /// An empty tab; the task may already be running.
-    fn new(task_runs: bool) -> Self;
-    /// Adds responses of a session.
-    fn take_session(&self, source: usize, responses: Vec<Timed<SessionResponse>>);
-    /// A session has ended.
-    fn end_session(&self, source: usize);
-    /// Adds a response of the task.
-    fn take_task(&self, source: usize, id: TaskId, response: Timed<TaskResponse>);
-    /// The task has ended.
-    fn end_task(&self);
-    /// Frees the content: the tab will not be shown again.
-    fn forget(&self);
-}
 
 /// The state of a run of a job.
 pub(crate) struct JobState<T> {
     id: JobId,
     /// The status of the job, once it is known.
     pub(crate) status: Option<JobStatus>,
+    /// The finer state of the job, without permission requests that are pending here.
+    state: Option<EntityState>,
+    /// Why the job is in its state.
+    reason: Option<String>,
+    /// The work that the reason is about.
+    fault: Option<u32>,
+    /// Whether live responses went beyond what the last status says.
+    is_outdated: bool,
     /// The name of the job, once it is known.
     pub(crate) name: Option<String>,
     pub(crate) span: Span,
@@ -73,48 +69,16 @@ pub(crate) struct JobState<T> {
     replays: bool,
 }
 
-/// A work and its last run.
-pub(crate) struct Work<T> {
-    pub(crate) status: Option<WorkStatus>,
-    pub(crate) span: Span,
-    /// What the last status said about it.
-    known: Option<Known>,
-    /// Usage of its last ended run, according to the last status.
-    told: Usage,
-    run: Option<Run<T>>,
-}
-
-#[derive(Clone, Copy)]
-struct Known {
-    /// The run, if it was under way.
-    task: Option<TaskId>,
-    span: Span,
-}
-
-/// The tabs of a work's run.
-struct Run<T> {
-    task: TaskId,
-    /// Whether it has sent any response.
-    is_heard: bool,
-    driving: T,
-    /// The number of its driving sessions.
-    drivers: usize,
-    attempts: Vec<T>,
-    sessions: Vec<SessionId>,
-}
-
-impl<T> Default for Work<T> {
-    fn default() -> Self {
-        Self { status: None, span: Span::default(), known: None, told: Usage::default(), run: None }
-    }
-}
-
 impl<T: Tab> JobState<T> {
     /// The initial state, with nothing known.
     pub(crate) fn new(id: JobId) -> Self {
         Self {
             id,
             status: None,
+            state: None,
+            reason: None,
+            fault: None,
+            is_outdated: false,
             name: None,
             span: Span::default(),
             errors: Vec::new(),
@@ -138,12 +102,36 @@ impl<T: Tab> JobState<T> {
         self.works.get(&id)
     }
 
-    /// How many works have ended, and how many are running.
-    pub(crate) fn progress(&self) -> (usize, usize) {
-        let started = self.works.values().filter(|work| work.status.is_some()).count();
-        let is_running = |work: &&Work<T>| work.status == Some(WorkStatus::Running);
-        let running = self.works.values().filter(is_running).count();
-        (started - running, running)
+    /// How a work stands.
+    pub(crate) fn standing(&self, id: u32) -> Standing {
+        let Some(work) = self.works.get(&id) else { return Standing::default() };
+        if work.standing.is_running() && self.asks(work) {
+            return WorkState::Waiting.into();
+        }
+        work.standing.clone()
+    }
+
+    /// The state of every work that is known.
+    pub(crate) fn states(&self) -> Vec<WorkState> {
+        self.works.keys().map(|id| self.standing(*id).state).collect()
+    }
+
+    /// The state of the job, once it is known.
+    pub(crate) fn state(&self) -> Option<EntityState> {
+        match self.state {
+            Some(EntityState::Running) if self.asking().is_some() => Some(EntityState::Waiting),
+            state => state,
+        }
+    }
+
+    /// Why the job is in its state, and the work that this is about.
+    pub(crate) fn reason(&self) -> Option<(String, Option<u32>)> {
+        self.reason.clone().map(|reason| (reason, self.fault))
+    }
+
+    /// Whether live responses went beyond the last status since this was called last.
+    pub(crate) fn take_outdated(&mut self) -> bool {
+        std::mem::take(&mut self.is_outdated)
     }
 
     /// The usage of its sessions. A page opened late cannot read all of them, and the server only
@@ -161,9 +149,11 @@ impl<T: Tab> JobState<T> {
 
     /// The first work with a pending permission request.
     pub(crate) fn asking(&self) -> Option<u32> {
-        let asks =
-            |work: &Work<T>| work.run.as_ref().is_some_and(|run| self.tallies.asks(&run.sessions));
-        self.works.iter().find(|(_, work)| asks(work)).map(|(id, _)| *id)
+        self.works.iter().find(|(_, work)| self.asks(work)).map(|(id, _)| *id)
+    }
+
+    fn asks(&self, work: &Work<T>) -> bool {
+        work.run.as_ref().is_some_and(|run| self.tallies.asks(&run.sessions))
     }
 
     /// The ids for the next call; none once everything was read.
@@ -190,12 +180,35 @@ impl<T: Tab> JobState<T> {
         self.name = Some(reply.job_name);
         self.told = reply.usage;
         self.span = span(&reply.start_time, reply.end_time);
+        self.state = Some(reply.state);
+        self.reason = reply.reason;
+        self.fault = reply.reason_work_id;
         for task in reply.tasks {
             let work = self.works.entry(task.work_id_in_job).or_default();
-            work.status = Some(task.status);
-            work.span = span(&task.start_time, task.end_time);
+            work.standing = (&task).into();
+            let Some(start) = task.start_time else { continue };
+            work.status = task.status;
+            work.span = span(&start, task.end_time);
             work.told = task.usage;
             work.known = Some(Known { task: task.task_id, span: work.span });
+        }
+    }
+
+    /// Takes the states from a status that was asked for because live responses went beyond the last
+    /// one. Times and runs are those of the live responses.
+    pub(crate) fn take_states(&mut self, reply: JobStatusReply) {
+        let is_over = |status| status != JobStatus::Running;
+        // A status that is ahead of the live responses is asked for again when they catch up.
+        if self.status.is_some_and(is_over) == is_over(reply.status) {
+            self.state = Some(reply.state);
+            self.reason = reply.reason;
+            self.fault = reply.reason_work_id;
+        }
+        for task in reply.tasks {
+            let work = self.works.entry(task.work_id_in_job).or_default();
+            if work.status != Some(WorkStatus::Running) {
+                work.standing = (&task).into();
+            }
         }
     }
 
@@ -254,7 +267,10 @@ impl<T: Tab> JobState<T> {
         if std::mem::take(&mut self.replays) {
             for work in self.works.values_mut() {
                 work.doubt_start(now);
+                work.catch_up();
             }
+            // They may have gone beyond the last status.
+            self.is_outdated |= self.status == Some(JobStatus::Running);
         }
     }
 
@@ -264,7 +280,7 @@ impl<T: Tab> JobState<T> {
             .known
             .filter(|known| self.replays && known.task.is_none_or(|running| running == task));
         let start = known.and_then(|known| known.span.start).unwrap_or(now);
-        work.status = Some(WorkStatus::Running);
+        work.set_status(WorkStatus::Running, self.replays);
         work.span = Span { start: Some(start), end: None };
         let run = Run {
             task,
@@ -299,7 +315,8 @@ impl<T: Tab> JobState<T> {
         let work = self.works.entry(work_id).or_default();
         let known = work.known.filter(|_| self.replays);
         work.span.end = known.and_then(|known| known.span.end).or(Some(now));
-        work.status = Some(if succeeded { WorkStatus::Succeeded } else { WorkStatus::Failed });
+        let status = if succeeded { WorkStatus::Succeeded } else { WorkStatus::Failed };
+        self.is_outdated |= work.set_status(status, self.replays);
         if let Some(run) = &work.run {
             run.driving.end_task();
         }
@@ -308,6 +325,17 @@ impl<T: Tab> JobState<T> {
     fn end(&mut self, status: JobStatus, now: Millis) {
         self.status = Some(status);
         self.span.end = self.span.end.or(Some(now));
+        // An earlier status may have said so, and more.
+        if matches!(self.state, None | Some(EntityState::Running | EntityState::Waiting)) {
+            self.state = Some(match status {
+                JobStatus::Running => EntityState::Running,
+                JobStatus::Succeeded => EntityState::Succeeded,
+                JobStatus::Failed => EntityState::Failed,
+                JobStatus::Canceled => EntityState::Canceled,
+            });
+            self.reason = None;
+            self.is_outdated = true;
+        }
     }
 
     fn take_task(&mut self, id: TaskId, responses: Vec<Timed<TaskResponse>>) {
@@ -352,50 +380,6 @@ impl<T: Tab> JobState<T> {
                 }
             }
             LiveId::Job(_) | LiveId::Inbox => {}
-        }
-    }
-}
-
-impl<T: Tab> Work<T> {
-    /// The run that is shown.
-    pub(crate) fn task(&self) -> Option<TaskId> {
-        self.run.as_ref().map(|run| run.task)
-    }
-
-    /// The number of task sessions.
-    pub(crate) fn attempts(&self) -> usize {
-        self.run.as_ref().map_or(0, |run| run.attempts.len())
-    }
-
-    /// The content of a tab: the driving one first, then the attempts.
-    pub(crate) fn tab(&self, index: usize) -> Option<&T> {
-        let run = self.run.as_ref()?;
-        index.checked_sub(1).map_or(Some(&run.driving), |attempt| run.attempts.get(attempt))
-    }
-
-    fn run_of(&mut self, task: TaskId) -> Option<&mut Run<T>> {
-        self.run.as_mut().filter(|run| run.task == task)
-    }
-
-    /// According to the status a run had ended, but this one continues: so it began since.
-    fn doubt_start(&mut self, now: Millis) {
-        let has_ended = self.known.is_some_and(|known| known.span.end.is_some());
-        if self.status == Some(WorkStatus::Running) && has_ended {
-            self.span.start = Some(now);
-        }
-    }
-}
-
-impl<T: Tab> Run<T> {
-    /// Assigns a tab and a source number to a new session.
-    fn open_session(&mut self, is_driving: bool) -> (T, usize) {
-        if is_driving {
-            self.drivers += 1;
-            (self.driving.clone(), DECISIONS + self.drivers)
-        } else {
-            let tab = T::new(false);
-            self.attempts.push(tab.clone());
-            (tab, 0)
         }
     }
 }

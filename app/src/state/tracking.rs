@@ -1,16 +1,21 @@
 //! A followed job as signals: its state, and the current time.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
 use leptos::prelude::*;
+use leptos::task::spawn_local;
 use web_sys::js_sys::Date;
-use wire::{ErrorName, JobId, JobStatus, JobStatusReply, LiveBatch, LiveId, WorkStatus};
+use wire::{ErrorName, JobId, JobStatus, JobStatusReply, LiveBatch, LiveId};
 
 use super::feed::Feed;
-use super::job::{JobState, Millis, Span};
+use super::job::{JobState, Millis, Span, Standing};
 use crate::api::{self, ApiError};
-use crate::poll::{self, Connection, Next, Source};
+use crate::poll::{self, Connection, Next, Source, back_off, sleep};
+
+/// How often a status is asked for that live responses went beyond, if the server can't be reached.
+const STATUS_TRIES: u32 = 6;
 
 /// What a page knows about a run of a job.
 #[derive(Clone, Copy)]
@@ -31,7 +36,8 @@ impl Tracking {
         let owner = Owner::current().unwrap_or_default();
         // Effects run in the browser only.
         Effect::new(move |_| {
-            poll::follow_source(Rc::new(Tracker { tracking, owner: owner.clone() }));
+            let is_asking = Rc::default();
+            poll::follow_source(Rc::new(Tracker { tracking, owner: owner.clone(), is_asking }));
         });
         let runs = Memo::new(move |_| tracking.is_running());
         Effect::new(move |_| {
@@ -56,9 +62,9 @@ impl Tracking {
         self.job.with(JobState::asking)
     }
 
-    /// The status of a work, if it was ever started.
-    pub(crate) fn work_status(self, work: u32) -> Option<WorkStatus> {
-        self.job.with(|job| job.work(work)?.status)
+    /// How a work stands.
+    pub(crate) fn standing(self, work: u32) -> Standing {
+        self.job.with(|job| job.standing(work))
     }
 
     /// How long a work has been running, or ran.
@@ -93,6 +99,52 @@ struct Tracker {
     tracking: Tracking,
     /// Owns the signals of tabs.
     owner: Owner,
+    /// Whether a status is being asked for.
+    is_asking: Rc<Cell<bool>>,
+}
+
+impl Tracker {
+    /// Asks for the status if live responses went beyond the last one: only the server knows why
+    /// something did not succeed, and what was passed by.
+    fn refresh_states(&self) {
+        if self.is_asking.get() || !self.take_outdated() {
+            return;
+        }
+        self.is_asking.set(true);
+        let tracker = Self {
+            tracking: self.tracking,
+            owner: self.owner.clone(),
+            is_asking: self.is_asking.clone(),
+        };
+        spawn_local(async move {
+            tracker.ask_for_states().await;
+            tracker.is_asking.set(false);
+            // What has happened meanwhile may not be in it.
+            tracker.refresh_states();
+        });
+    }
+
+    /// False if the page was left.
+    fn take_outdated(&self) -> bool {
+        let outdated = self.tracking.job.try_update_untracked(JobState::take_outdated);
+        outdated.unwrap_or_default()
+    }
+
+    async fn ask_for_states(&self) {
+        let job = self.tracking.job;
+        let Some(id) = job.try_with_untracked(JobState::id) else { return };
+        for failures in 1..=STATUS_TRIES {
+            match api::job_status(id).await {
+                Ok(reply) => {
+                    // The page may have been left.
+                    let _ = job.try_update(|job| job.take_states(reply));
+                    return;
+                }
+                Err(ApiError::Domain { .. }) => return,
+                Err(_) => sleep(back_off(failures)).await,
+            }
+        }
+    }
 }
 
 impl Source for Tracker {
@@ -136,6 +188,7 @@ impl Source for Tracker {
             }
             _ => {}
         }
+        self.refresh_states();
         if job.with_untracked(|job| job.open_ids().is_empty()) {
             return Next::End(Connection::Ended);
         }

@@ -10,7 +10,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::permission::{UnknownWord, words};
-use crate::{LiveId, SessionId, Timed, Usage};
+use crate::{EntityState, LiveId, SessionId, Timed, Usage};
 
 words!(
     /// Kind of a history item.
@@ -21,28 +21,6 @@ words!(
         Task = "task",
         /// A run of a job.
         Job = "job",
-    }
-);
-
-words!(
-    /// State of a history item.
-    EntityState {
-        /// An open session in which no turn runs.
-        Idle = "idle",
-        /// A session with a running turn, or a task or job that has not ended.
-        Running = "running",
-        /// A person must answer before it can continue.
-        Waiting = "waiting",
-        /// The server stopped while it ran.
-        Interrupted = "interrupted",
-        /// The task or job was done.
-        Succeeded = "succeeded",
-        /// The task or job was not done, or the session crashed.
-        Failed = "failed",
-        /// It was stopped from outside.
-        Canceled = "canceled",
-        /// A session that was closed.
-        Closed = "closed",
     }
 );
 

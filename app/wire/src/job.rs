@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::chart::Chart;
 use crate::entry::{Entry, GridRow, Job};
 use crate::tagged::tagged;
-use crate::{JobId, TaskId, Usage};
+use crate::{EntityState, JobId, TaskId, Usage, WorkState};
 
 /// The answer of `job`: the jobs that can be started, without the rest of the entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -70,11 +70,16 @@ pub struct JobInfo {
     pub job_name: String,
     /// When the run started; ISO 8601, UTC.
     pub start_time: String,
-    /// State of the run.
+    /// Status of the run.
     pub status: JobStatus,
+    /// The finer state of the run: running, waiting, interrupted, succeeded, failed or canceled.
+    pub state: EntityState,
+    /// Why it is in this state, in one sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
-/// State of a run of a job.
+/// Status of a run of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum JobStatus {
     /// The run has not ended.
@@ -115,16 +120,25 @@ pub struct JobStatusReply {
     pub end_time: Option<String>,
     /// Time of the answer, since the reader's clock may be wrong.
     pub server_time: String,
-    /// State of the run.
+    /// Status of the run.
     pub status: JobStatus,
+    /// The finer state of the run, as in [`JobInfo::state`].
+    pub state: EntityState,
+    /// Why it is in this state, in one sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The work that the reason is about: the one that decided the job, or that waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason_work_id: Option<u32>,
     /// Tokens and cost of all tasks that have ended, as far as their providers report them.
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
-    /// The works that have been started, each with its last run.
+    /// All works of the job by their numbers, each with its last run. A job of an earlier version
+    /// lists only those that have been started.
     pub tasks: Vec<JobTask>,
 }
 
-/// The last run of a work.
+/// A work, and its last run if it has been started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobTask {
@@ -133,10 +147,20 @@ pub struct JobTask {
     /// Id of the running task, to follow it; absent once it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
-    /// State of this run.
-    pub status: WorkStatus,
+    /// Name of the work's task; absent in a job of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Status of this run; absent if the work has not been started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<WorkStatus>,
+    /// The finer state of the work.
+    pub state: WorkState,
+    /// Why it is in this state, in one sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// When this run started; ISO 8601, UTC.
-    pub start_time: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<String>,
     /// When this run ended, if it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_time: Option<String>,
@@ -145,7 +169,7 @@ pub struct JobTask {
     pub usage: Usage,
 }
 
-/// State of a run of a work.
+/// Status of a run of a work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkStatus {
     /// The run has not ended.
@@ -211,6 +235,8 @@ mod tests {
             job_name: "scrum".to_owned(),
             start_time: "2026-01-02T03:04:05Z".to_owned(),
             status,
+            state: EntityState::Waiting,
+            reason: None,
         }
     }
 
@@ -268,7 +294,7 @@ mod tests {
             assert_spelling(
                 &RunningJobs { jobs: vec![info(status)] },
                 &format!(
-                    r#"{{"jobs":[{{"jobId":"{JOB}","jobName":"scrum","startTime":"2026-01-02T03:04:05Z","status":"{name}"}}]}}"#
+                    r#"{{"jobs":[{{"jobId":"{JOB}","jobName":"scrum","startTime":"2026-01-02T03:04:05Z","status":"{name}","state":"waiting"}}]}}"#
                 ),
             );
         }
@@ -279,15 +305,30 @@ mod tests {
         let task = |work_id_in_job, status| JobTask {
             work_id_in_job,
             task_id: None,
-            status,
-            start_time: "s".to_owned(),
+            name: Some("n".to_owned()),
+            status: Some(status),
+            state: WorkState::Queued,
+            reason: None,
+            start_time: Some("s".to_owned()),
             end_time: Some("e".to_owned()),
             usage: Usage::default(),
         };
         let running =
             JobTask { task_id: TASK.parse().ok(), end_time: None, ..task(2, WorkStatus::Running) };
-        let JobInfo { job_id, job_name, start_time, status } = info(JobStatus::Running);
-        let tasks = vec![task(0, WorkStatus::Succeeded), task(1, WorkStatus::Failed), running];
+        let not_started = JobTask {
+            status: None,
+            state: WorkState::NotReached,
+            start_time: None,
+            end_time: None,
+            ..task(3, WorkStatus::Running)
+        };
+        let failed = JobTask {
+            state: WorkState::False,
+            reason: Some("r".to_owned()),
+            ..task(1, WorkStatus::Failed)
+        };
+        let JobInfo { job_id, job_name, start_time, status, state, .. } = info(JobStatus::Running);
+        let tasks = vec![task(0, WorkStatus::Succeeded), failed, running, not_started];
         let server_time = "n".to_owned();
         let reply = JobStatusReply {
             job_id,
@@ -296,6 +337,9 @@ mod tests {
             end_time: None,
             server_time,
             status,
+            state,
+            reason: Some("r".to_owned()),
+            reason_work_id: Some(1),
             usage: Usage { input_tokens: 3, ..Usage::default() },
             tasks,
         };
@@ -304,10 +348,11 @@ mod tests {
             &format!(
                 concat!(
                     r#"{{"jobId":"{}","jobName":"scrum","startTime":"2026-01-02T03:04:05Z","#,
-                    r#""serverTime":"n","status":"Running","usage":{{"inputTokens":3,"outputTokens":0}},"tasks":["#,
-                    r#"{{"workIdInJob":0,"status":"Succeeded","startTime":"s","endTime":"e"}},"#,
-                    r#"{{"workIdInJob":1,"status":"Failed","startTime":"s","endTime":"e"}},"#,
-                    r#"{{"workIdInJob":2,"taskId":"{}","status":"Running","startTime":"s"}}]}}"#
+                    r#""serverTime":"n","status":"Running","state":"waiting","reason":"r","reasonWorkId":1,"usage":{{"inputTokens":3,"outputTokens":0}},"tasks":["#,
+                    r#"{{"workIdInJob":0,"name":"n","status":"Succeeded","state":"queued","startTime":"s","endTime":"e"}},"#,
+                    r#"{{"workIdInJob":1,"name":"n","status":"Failed","state":"false","reason":"r","startTime":"s","endTime":"e"}},"#,
+                    r#"{{"workIdInJob":2,"taskId":"{}","name":"n","status":"Running","state":"queued","startTime":"s"}},"#,
+                    r#"{{"workIdInJob":3,"name":"n","state":"notReached"}}]}}"#
                 ),
                 JOB, TASK
             ),

@@ -21,6 +21,7 @@ mod reply;
 pub mod server;
 mod session;
 mod session_list;
+mod state;
 mod tagged;
 mod task;
 mod usage;
@@ -33,7 +34,7 @@ pub use decision::{
 pub use extension::{
     ExtensionInfo, ExtensionLine, ExtensionSource, ExtensionState, ExtensionTrust, Extensions,
 };
-pub use history::{EntityKind, EntityState, Event, Events, History, HistoryItem};
+pub use history::{EntityKind, Event, Events, History, HistoryItem};
 pub use id::{
     JobId, LiveToken, MessageId, ParseIdError, ParseTokenError, PermissionId, SessionId, TaskId,
 };
@@ -58,6 +59,7 @@ pub use reply::{
 };
 pub use session::{LogLevel, SessionResponse, ToolError, ToolResult, TurnEnding};
 pub use session_list::{FallbackModels, SessionInfo, Sessions};
+pub use state::{EntityState, WorkState};
 pub use task::{TaskInfo, TaskResponse, TaskStarted, Tasks};
 pub use usage::Usage;
 pub use verdict::{JobVerdicts, Judge, Met, Verdict, VerdictCriterion, WorkVerdict};

@@ -21,6 +21,8 @@ pub mod places;
 pub mod plan;
 mod record;
 mod run;
+mod skipped;
+mod status;
 mod verdicts;
 
 #[cfg(test)]

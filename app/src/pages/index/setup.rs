@@ -17,6 +17,7 @@ use crate::explain::Known;
 use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
 use crate::local_time::local_time;
+use crate::wording::job_word;
 
 /// Preselected, if it exists.
 const PREFERRED_MODEL: &str = "gpt-5.2";
@@ -259,8 +260,9 @@ fn running_sessions(sessions: &Load<Sessions>) -> Option<AnyView> {
     let rows = list.sessions.iter().map(|session| {
         let detail = view! { <span class="path">{session.working_directory.clone()}</span> };
         let status = if session.busy { "Working" } else { "Idle" };
+        let status = view! { <span class="running-status">{status}</span> };
         let url = session_url(session.session_id);
-        running_row(url, session.model_id.clone(), detail.erase(), status)
+        running_row(url, session.model_id.clone(), detail.erase(), status.erase())
     });
     running_list("running-sessions-list", "Open sessions", rows.collect())
 }
@@ -271,7 +273,17 @@ fn running_jobs(jobs: &Load<RunningJobs>) -> Option<AnyView> {
         let time = local_time(&job.start_time);
         let detail = view! { <time datetime=job.start_time.clone()>{time}</time> };
         let url = tracking_url(&job.job_name, Some(job.job_id));
-        running_row(url, job.job_name.clone(), detail.erase(), job.status.name())
+        let reason = job.reason.clone().map(|reason| {
+            view! { <span class="running-reason">{reason}</span> }
+        });
+        let detail = view! { {detail} {reason} };
+        let state = job.state;
+        let status = view! {
+            <span class="running-status state-badge" data-state=state.as_str()>
+                {job_word(state)}
+            </span>
+        };
+        running_row(url, job.job_name.clone(), detail.erase(), status.erase())
     });
     running_list("running-jobs-list", "Jobs", rows.collect())
 }
@@ -292,7 +304,7 @@ fn running_list(id: &'static str, title: &'static str, rows: Vec<AnyView>) -> Op
     )
 }
 
-fn running_row(url: String, name: String, detail: AnyView, status: &'static str) -> AnyView {
+fn running_row(url: String, name: String, detail: AnyView, status: AnyView) -> AnyView {
     view! {
         <li>
             <A href=url attr:class="button">
@@ -300,7 +312,7 @@ fn running_row(url: String, name: String, detail: AnyView, status: &'static str)
             </A>
             <span class="running-name">{name}</span>
             <span class="running-detail">{detail}</span>
-            <span class="running-status">{status}</span>
+            {status}
         </li>
     }
     .erase()

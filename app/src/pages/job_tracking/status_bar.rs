@@ -2,11 +2,12 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use wire::{JobId, JobStatus};
+use wire::{JobId, JobStatus, WorkState};
 
 use super::{Page, Run};
 use crate::api;
 use crate::poll::Connection;
+use crate::state::job::describe_progress;
 use crate::state::spending;
 use crate::state::tracking::Tracking;
 
@@ -52,30 +53,29 @@ fn state_name(status: Option<JobStatus>, is_unknown: bool) -> &'static str {
 /// The progress, and how long the job has been running.
 #[component]
 fn Progress(page: Page, tracking: Tracking) -> impl IntoView {
-    let counts = Memo::new(move |_| {
-        let (done, running) = tracking.job.with(|job| job.status.map(|_| job.progress()))?;
-        Some((done, running, page.task_count()))
-    });
+    let states = Memo::new(move |_| tracking.job.with(|job| job.status.map(|_| job.states())));
     let has_ended = Memo::new(move |_| {
         tracking.job.with(|job| job.status.is_some_and(|status| status != JobStatus::Running))
     });
+    let total = move || page.task_count().max(1);
     // Not every task of a job has to run; once the job has ended nothing is left to do.
     let value = move || {
-        let (done, _, total) = counts.get().unwrap_or_default();
-        if has_ended.get() { total.max(1) } else { done }
+        let ended = states.with(|states| states.as_deref().map_or(0, count_ended));
+        if has_ended.get() { total() } else { ended }
     };
-    let total = move || counts.get().map_or(1, |(_, _, total)| total.max(1));
+    let progress = move || {
+        let total = page.task_count();
+        states.get().map(|states| describe_progress(&states, total, has_ended.get()))
+    };
     view! {
-        <span class="job-progress">
-            {move || counts.get().map(|(done, running, total)| describe(done, running, total))}
-        </span>
+        <span class="job-progress">{progress}</span>
         <span class="job-elapsed" aria-label="Elapsed time">
             {move || tracking.job_elapsed()}
         </span>
         <progress
             class:failed=move || tracking.job.with(|job| job.status == Some(JobStatus::Failed))
             class:canceled=move || tracking.job.with(|job| job.status == Some(JobStatus::Canceled))
-            aria-label="Tasks done"
+            aria-label="Tasks that have ended"
             max=move || total().to_string()
             value=move || value().to_string()
         ></progress>
@@ -110,12 +110,11 @@ fn Aside(page: Page, tracking: Tracking) -> impl IntoView {
     }
 }
 
-fn describe(done: usize, running: usize, total: usize) -> String {
-    let tasks = if total == 1 { "task" } else { "tasks" };
-    match running {
-        0 => format!("{done} of {total} {tasks} done"),
-        running => format!("{done} of {total} {tasks} done, {running} running"),
-    }
+/// How many works need not be waited for.
+fn count_ended(states: &[WorkState]) -> usize {
+    use WorkState::{NotReached, Queued, Running, Waiting};
+    let is_open = |state: &WorkState| matches!(state, NotReached | Queued | Running | Waiting);
+    states.iter().filter(|state| !is_open(state)).count()
 }
 
 /// `#stop-job-button`: stops the job.
@@ -152,10 +151,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_progress_counts_what_is_done_and_what_runs() {
-        assert_eq!(describe(0, 1, 1), "0 of 1 task done, 1 running");
-        assert_eq!(describe(3, 2, 8), "3 of 8 tasks done, 2 running");
-        assert_eq!(describe(8, 0, 8), "8 of 8 tasks done");
+    fn the_bar_counts_what_has_ended_in_whatever_way() {
+        use WorkState as S;
+        let open = [S::NotReached, S::Queued, S::Running, S::Waiting];
+        assert_eq!(count_ended(&open), 0);
+        assert_eq!(count_ended(WorkState::ALL), WorkState::ALL.len() - open.len());
     }
 
     #[test]

@@ -4,14 +4,15 @@ use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 use web_sys::HtmlElement;
 use web_sys::wasm_bindgen::JsCast;
-use wire::{TaskId, WorkStatus};
+use wire::{TaskId, WorkState};
 
 use super::Page;
 use crate::components::session_responses::SessionResponses;
 use crate::erase::Erase;
 use crate::state::feed::Feed;
-use crate::state::job::Work;
+use crate::state::job::{Standing, Work};
 use crate::state::spending;
+use crate::wording::work_word;
 
 /// The tabs of a work. A new run of it has new tabs.
 #[component]
@@ -44,18 +45,11 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
             focus(&tab_id(next));
         }
     };
-    let usage = Memo::new(move |_| {
-        page.tracking.and_then(|it| it.job.with(|job| spending::describe(&job.usage_of(work))))
-    });
-    let status = move || page.tracking.and_then(|it| it.work_status(work));
-    let elapsed = move || page.tracking.and_then(|it| it.work_elapsed(work));
+    let standing =
+        Memo::new(move |_| page.tracking.map(|it| it.standing(work)).unwrap_or_default());
     view! {
         <div class="tab-container">
-            <h2 class="tab-title">
-                {move || page.label(work)}
-                <span class="tab-state">{move || describe(status(), elapsed())}</span>
-                {move || usage.get().map(|text| view! { <span class="tab-usage">{text}</span> })}
-            </h2>
+            <TaskHead page=page work=work standing=standing />
             <div class="tab-headers" role="tablist" aria-label="Sessions of the task" on:keydown=press>
                 <For
                     each=move || 0..=attempts.get()
@@ -108,10 +102,29 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
                     run.track();
                     match tab(page, work, chosen.get()) {
                         Some(feed) => view! { <Said feed=feed /> }.erase(),
-                        None => view! { <p class="empty">{move || why_nothing(status())}</p> }.erase(),
+                        None => view! { <p class="empty">{move || why_nothing(standing.get().state)}</p> }.erase(),
                     }
                 }}
             </div>
+        </div>
+    }
+}
+
+/// How the task stands, and why.
+#[component]
+fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> impl IntoView {
+    let usage = Memo::new(move |_| {
+        page.tracking.and_then(|it| it.job.with(|job| spending::describe(&job.usage_of(work))))
+    });
+    let elapsed = move || page.tracking.and_then(|it| it.work_elapsed(work));
+    view! {
+        <h2 class="tab-title">
+            {move || page.label(work)}
+            <span class="tab-state">{move || describe(standing.get().state, elapsed())}</span>
+            {move || usage.get().map(|text| view! { <span class="tab-usage">{text}</span> })}
+        </h2>
+        <div class="tab-judged">
+            {move || standing.get().reason.map(|text| view! { <p class="tab-reason">{text}</p> })}
         </div>
     }
 }
@@ -130,11 +143,13 @@ fn Said(feed: Feed) -> impl IntoView {
 const GONE: &str =
     "This conversation is no longer kept: the server drops it a minute after its end.";
 
-fn why_nothing(status: Option<WorkStatus>) -> &'static str {
-    match status {
-        None => "This task has not started.",
-        Some(WorkStatus::Running) => "No messages yet.",
-        Some(_) => GONE,
+fn why_nothing(state: WorkState) -> &'static str {
+    match state {
+        WorkState::NotReached => "This task has not started.",
+        WorkState::Queued => "This task waits for others to end.",
+        WorkState::Skipped => "This task was not needed.",
+        WorkState::Running | WorkState::Waiting => "No messages yet.",
+        _ => GONE,
     }
 }
 
@@ -154,14 +169,9 @@ fn tab_id(index: usize) -> String {
     format!("tab-{index}")
 }
 
-fn describe(status: Option<WorkStatus>, elapsed: Option<String>) -> String {
-    let status = match status {
-        None => return "not started".to_owned(),
-        Some(WorkStatus::Running) => "running",
-        Some(WorkStatus::Succeeded) => "succeeded",
-        Some(WorkStatus::Failed) => "failed",
-    };
-    elapsed.map_or_else(|| status.to_owned(), |elapsed| format!("{status}, {elapsed}"))
+fn describe(state: WorkState, elapsed: Option<String>) -> String {
+    let word = work_word(state);
+    elapsed.map_or_else(|| word.to_owned(), |elapsed| format!("{word}, {elapsed}"))
 }
 
 /// The tab that a key leads to; `last` is the index of the last one.
@@ -215,8 +225,7 @@ mod tests {
     fn tabs_are_named_and_the_task_described() {
         assert_eq!([0, 1, 12].map(tab_name), ["Driving", "Attempt #1", "Attempt #12"]);
         let elapsed = Some("0:07".to_owned());
-        assert_eq!(describe(Some(WorkStatus::Running), elapsed), "running, 0:07");
-        assert_eq!(describe(Some(WorkStatus::Failed), None), "failed");
-        assert_eq!(describe(None, None), "not started");
+        assert_eq!(describe(WorkState::Running, elapsed), "running, 0:07");
+        assert_eq!(describe(WorkState::NotReached, None), "not reached");
     }
 }

@@ -1,5 +1,9 @@
+mod states;
+
 use std::cell::RefCell;
 use std::rc::Rc;
+
+use wire::SessionResponse;
 
 use super::*;
 
@@ -218,7 +222,8 @@ fn each_end_of_the_job_is_told_and_everything_is_drained() {
             [("job", &["+0 t1", "+1 t2", "-0", "~1", "oops", said]), ("job", &["closed"])];
         assert_eq!(state.take(batch(&items), 7), Ok(true));
         assert_eq!(state.status, Some(status));
-        assert_eq!((state.span.end, state.progress()), (Some(7), (2, 0)));
+        assert_eq!((state.span.end, state.state().is_some()), (Some(7), true));
+        assert_eq!(state.states(), [WorkState::Succeeded, WorkState::Failed]);
         assert_eq!(state.errors, ["oops"]);
         assert_eq!(shown(&state), ["0 Succeeded 7..7 | !task", "1 Failed 7..7 | !task"]);
         assert_eq!(state.open_ids().len(), 2);
@@ -279,8 +284,11 @@ fn status(job: JobStatus, end: Option<&str>, works: &[(u32, WorkStatus, &str)]) 
         wire::JobTask {
             work_id_in_job: *work,
             task_id: running.then(|| id("task", 10 + work)),
-            status: *status,
-            start_time: start.to_owned(),
+            name: None,
+            status: Some(*status),
+            state: Standing::from(*status).state,
+            reason: None,
+            start_time: Some(start.to_owned()),
             end_time: (!running).then(|| end.to_owned()),
             usage: Usage::default(),
         }
@@ -292,6 +300,9 @@ fn status(job: JobStatus, end: Option<&str>, works: &[(u32, WorkStatus, &str)]) 
         end_time: end.map(str::to_owned),
         server_time: "1000".to_owned(),
         status: job,
+        state: if job == JobStatus::Running { EntityState::Running } else { EntityState::Failed },
+        reason: None,
+        reason_work_id: None,
         usage: Usage::default(),
         tasks: tasks.collect(),
     }
@@ -339,7 +350,14 @@ fn a_page_that_comes_late_shows_the_servers_times_on_its_own_clock() {
     assert!(state.take(batch(&[("job", &["+0 t9", "-4"])]), 52_000).is_ok());
     assert_eq!(shown(&state)[0], "0 Running 52000.. | ");
     assert_eq!(shown(&state)[4], "4 Succeeded 51500..52000 | !task");
-    assert_eq!(state.progress(), (3, 2));
+    let states = [
+        WorkState::Running,
+        WorkState::Succeeded,
+        WorkState::Running,
+        WorkState::Failed,
+        WorkState::Succeeded,
+    ];
+    assert_eq!(state.states(), states);
 }
 
 #[test]
@@ -401,9 +419,11 @@ fn usage_and_questions_are_added_up_over_sessions_and_runs() {
     assert_eq!(job.take(said(2, vec![R::Idle]), 0), Ok(false), "nothing but the inside of a tab");
     assert_eq!((job.usage().input_tokens, job.usage_of(1).input_tokens), (15, 15));
     assert_eq!(job.asking(), Some(1));
+    assert_eq!(job.states(), [WorkState::Waiting]);
 
     assert_eq!(job.take(said(2, vec![resolved()]), 0), Ok(true));
     assert_eq!(job.asking(), None);
+    assert_eq!(job.states(), [WorkState::Running]);
 
     // A session that has ended has no pending requests, and the usage of an earlier run still
     // counts.

@@ -1,11 +1,11 @@
 //! All jobs of a server.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::num::NonZeroU16;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use agents::permission::{DefaultMode, ModeLimit, SessionPermissions};
+use agents::permission::{DefaultMode, ModeLimit, SessionPermissions, WorkOfJob};
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
@@ -17,8 +17,9 @@ use wire::{JobId, JobInfo, JobResponse, JobStatusReply, JobVerdicts, PermissionM
 
 use super::JobError;
 use super::places::Places;
-use super::record::{Record, Report, status_reply};
+use super::record::{Record, Report};
 use super::run::{EndOfJob, JobRun};
+use super::status::{Waiting, status_reply};
 use super::verdicts;
 use crate::running::{Handle, stop_all};
 use crate::session::check_folder;
@@ -190,11 +191,15 @@ impl JobManager {
 
     /// The running jobs and those that ended recently, in order of start.
     pub fn running(&self) -> RunningJobs {
+        let mut waiting = self.waiting_works();
         let mut jobs: Vec<(u64, JobInfo)> = {
             let mut jobs = self.jobs.lock();
             jobs.forget(&self.settings);
-            let listed = jobs.records.values();
-            listed.filter_map(|listed| Some((listed.number, listed.record.info()?))).collect()
+            let listed = jobs.records.values().filter_map(|listed| {
+                let works = waiting.remove(&listed.record.id).unwrap_or_default();
+                Some((listed.number, listed.record.info(works)?))
+            });
+            listed.collect()
         };
         jobs.sort_unstable_by_key(|(number, _)| *number);
         RunningJobs { jobs: jobs.into_iter().map(|(_, info)| info).collect() }
@@ -202,12 +207,25 @@ impl JobManager {
 
     /// The status of a job and its works, from the store if it is no longer listed.
     pub async fn status(&self, id: JobId) -> Result<JobStatusReply, JobError> {
-        if let Some(status) = self.find(id).ok().and_then(|record| record.status()) {
-            return Ok(status);
+        if let Ok(record) = self.find(id) {
+            let works = self.waiting_works().remove(&id).unwrap_or_default();
+            if let Some(status) = record.status(works) {
+                return Ok(status);
+            }
         }
         let journal = self.live.shared().journal();
         let fold = refold::<JobResponse, JobFold>(&**journal, id.into()).await?;
-        fold.map(|fold| status_reply(id, &fold)).ok_or(JobError::JobNotFound)
+        let status = fold.map(|fold| status_reply(id, &fold, &Waiting::default()));
+        status.ok_or(JobError::JobNotFound)
+    }
+
+    /// The works that wait for somebody's answer, by job.
+    fn waiting_works(&self) -> HashMap<JobId, BTreeSet<u32>> {
+        let mut waiting = HashMap::<JobId, BTreeSet<u32>>::new();
+        for WorkOfJob { job, work_id } in self.tasks.asking_works() {
+            waiting.entry(job).or_default().insert(work_id);
+        }
+        waiting
     }
 
     /// What was judged in the tasks of a job so far, from the store.

@@ -1,16 +1,14 @@
 //! What clients see of a run of a job: the fold of its log.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use parking_lot::Mutex;
-use platform::clock::{iso_8601, iso_8601_of_micros};
 use store::fold::{JobFold, JobNote, WorkEnd};
 use store::live::LiveLog;
-use wire::{
-    FailureCause, JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, JobTask, TaskId, Usage,
-};
+use wire::{FailureCause, JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, TaskId, Usage};
 
+use super::status::{Waiting, job_info, status_reply};
 use crate::running::Handle;
 
 /// A run of a job. Once it has ended, its size is bounded by the job's, however many iterations its
@@ -19,6 +17,8 @@ pub(super) struct Record {
     pub(super) id: JobId,
     pub(super) handle: Handle,
     source: Mutex<Source>,
+    /// The works that wait for a place. Not stored: they mean nothing once the job has ended.
+    queued: Mutex<BTreeSet<u32>>,
 }
 
 /// Where the fold of the run is.
@@ -31,7 +31,7 @@ enum Source {
 impl Record {
     /// A run whose fold is in its log.
     pub(super) fn new(id: JobId, log: Arc<LiveLog<JobResponse>>, handle: Handle) -> Self {
-        Self { id, handle, source: Mutex::new(Source::Log(log)) }
+        Self { id, handle, source: Mutex::new(Source::Log(log)), queued: Mutex::default() }
     }
 
     fn read<T: Default>(&self, read: impl FnOnce(&JobFold) -> T) -> T {
@@ -41,21 +41,26 @@ impl Record {
         }
     }
 
-    /// The run as an item of the job list.
-    pub(super) fn info(&self) -> Option<JobInfo> {
-        self.read(|fold| {
-            Some(JobInfo {
-                job_id: self.id,
-                job_name: fold.name().to_owned(),
-                start_time: iso_8601_of_micros(fold.started_at()),
-                status: fold.status(),
-            })
-        })
+    /// The run as an item of the job list. `for_people` are the works that wait for somebody's
+    /// answer.
+    pub(super) fn info(&self, for_people: BTreeSet<u32>) -> Option<JobInfo> {
+        let waiting = self.waiting(for_people);
+        self.read(|fold| Some(job_info(self.id, fold, &waiting)))
     }
 
-    /// The run's status with all its works.
-    pub(super) fn status(&self) -> Option<JobStatusReply> {
-        self.read(|fold| Some(status_reply(self.id, fold)))
+    /// The run's status with all its works. `for_people` are those that wait for somebody's answer.
+    pub(super) fn status(&self, for_people: BTreeSet<u32>) -> Option<JobStatusReply> {
+        let waiting = self.waiting(for_people);
+        self.read(|fold| Some(status_reply(self.id, fold, &waiting)))
+    }
+
+    fn waiting(&self, for_people: BTreeSet<u32>) -> Waiting {
+        Waiting { for_places: self.queued.lock().clone(), for_people }
+    }
+
+    /// A work is due and waits for a place.
+    pub(super) fn enqueue(&self, work_id: u32) {
+        self.queued.lock().insert(work_id);
     }
 
     /// The ids of the running works.
@@ -73,28 +78,6 @@ impl Record {
     }
 }
 
-/// The status of a job and its works.
-pub(super) fn status_reply(job_id: JobId, fold: &JobFold) -> JobStatusReply {
-    let tasks = fold.works().iter().map(|(work_id, work)| JobTask {
-        work_id_in_job: *work_id,
-        task_id: work.task_id,
-        status: work.status,
-        start_time: iso_8601_of_micros(work.started_at),
-        end_time: work.ended_at.map(iso_8601_of_micros),
-        usage: work.usage,
-    });
-    JobStatusReply {
-        job_id,
-        job_name: fold.name().to_owned(),
-        start_time: iso_8601_of_micros(fold.started_at()),
-        end_time: fold.ended_at().map(iso_8601_of_micros),
-        server_time: iso_8601(SystemTime::now()),
-        status: fold.status(),
-        usage: fold.usage(),
-        tasks: tasks.collect(),
-    }
-}
-
 /// Reports what happens in a job. A client that has read something in the log finds it in the
 /// status as well.
 pub(super) struct Report {
@@ -105,6 +88,7 @@ pub(super) struct Report {
 impl Report {
     pub(super) fn work_started(&self, work_id: u32, task_id: TaskId) {
         self.log.push(&JobResponse::WorkStarted { work_id, task_id });
+        self.record.queued.lock().remove(&work_id);
     }
 
     /// Reports the end of a work; `end` says why it did not succeed.
@@ -135,6 +119,7 @@ impl Report {
             let end = WorkEnd::Failed { cause: FailureCause::Internal };
             self.work_stopped(work_id, Some(end), Usage::default());
         }
+        self.record.queued.lock().clear();
         self.log.push(match status {
             JobStatus::Succeeded => &JobResponse::JobSucceeded,
             JobStatus::Canceled => &JobResponse::JobCanceled,

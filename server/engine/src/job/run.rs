@@ -119,6 +119,7 @@ impl Execution<'_> {
 
     fn enqueue(&mut self, works: impl IntoIterator<Item = u32>) {
         for work_id in works {
+            self.report.record.enqueue(work_id);
             self.queue.push(work_id);
         }
     }
@@ -255,6 +256,7 @@ impl Conclude for EndOfJob {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use store::fold::JobNote;
@@ -291,7 +293,7 @@ mod tests {
 
         record.handle.ended().await;
         assert!(finished.load(Ordering::Relaxed));
-        let status = record.status().expect("it is kept");
+        let status = record.status(BTreeSet::new()).expect("it is kept");
         assert_eq!(status.status, JobStatus::Failed);
         assert_eq!(status.tasks[0].task_id, None);
         let reader = ReaderKey::Token("t".parse().expect("a token"));

@@ -1,5 +1,7 @@
-//! Jobs on simulated models: who is asking when one of their tools needs permission.
+//! Jobs on simulated models: who is asking when one of their tools needs permission, and what a
+//! restart makes of them.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,11 +10,14 @@ use agents::permission::{Answer, Owner, PendingQuestion, WorkOfJob};
 use agents::simulated::{Simulated, SimulatedSettings};
 use platform::lifecycle::Lifecycle;
 use serde_json::json;
+use store::fold::RunDetail;
+use store::journal::{Journal, SqliteJournal};
 use store::live::{LiveSettings, LiveShared};
-use wire::PermissionMode;
 use wire::entry::Entry;
+use wire::{EntityState, JobStatus, PermissionMode, WorkState, WorkStatus};
 
 use super::*;
+use crate::recovery::recover;
 use crate::session::{SessionManager, SessionSettings};
 use crate::task::TaskManager;
 
@@ -32,8 +37,11 @@ struct Harness {
 
 impl Harness {
     fn new() -> Self {
+        Self::with(LiveShared::new(LiveSettings::for_tests()))
+    }
+
+    fn with(live: Arc<LiveShared>) -> Self {
         let lifecycle = Lifecycle::new();
-        let live = LiveShared::new(LiveSettings::for_tests());
         let simulated = Arc::new(Simulated::new(SimulatedSettings::for_tests()));
         let catalog = Catalog::new([simulated as Arc<_>]);
         let settings = SessionSettings::new("/");
@@ -82,6 +90,26 @@ fn entry() -> Arc<Entry> {
     Arc::new(Entry::parse(&entry.to_string()).unwrap_or_else(|problems| panic!("{problems}")))
 }
 
+/// A job of three works: one that is judged, and two that create a file.
+fn judged_entry() -> Arc<Entry> {
+    let work = |name: &str| json!({ "kind": "Ref", "taskId": name });
+    let task = |prompt: &str| json!({ "model": { "id": MODEL }, "prompt": [prompt], "requireUserInput": false });
+    let mut judged = task("use the job_prepare_document tool with a.md");
+    judged["criteria"] = json!({
+        "toolExecuted": ["job_prepare_document"],
+        "failureAction": { "retryTimes": 0 },
+    });
+    let entry = json!({
+        "models": { "driving": MODEL },
+        "drivingSessionRetries": [{ "modelId": MODEL, "retries": 1 }],
+        "promptVariables": {},
+        "tasks": { "judged": judged, "t": task(CREATE) },
+        "jobs": { "j": { "work": { "kind": "Seq", "works": [work("judged"), work("t"), work("t")] } } },
+        "grid": [],
+    });
+    Arc::new(Entry::parse(&entry.to_string()).unwrap_or_else(|problems| panic!("{problems}")))
+}
+
 #[tokio::test]
 async fn a_question_names_the_session_task_and_work_that_it_comes_from() {
     let harness = Harness::new();
@@ -99,6 +127,10 @@ async fn a_question_names_the_session_task_and_work_that_it_comes_from() {
             work: Some(WorkOfJob { job, work_id: running.work_id_in_job }),
         };
         assert!(expected.task.is_some());
+        assert_eq!((status.state, running.state), (EntityState::Waiting, WorkState::Waiting));
+        assert_eq!(status.reason.as_deref(), Some("`t` waits for an answer"));
+        assert_eq!(status.reason_work_id, Some(running.work_id_in_job));
+        assert_eq!(harness.jobs.running().jobs[0].state, EntityState::Waiting);
         assert_eq!(asked.asker.owner, Some(expected));
         assert_eq!(asked.asker.tool.as_deref(), Some("createFile"));
         owners.push(expected);
@@ -111,6 +143,54 @@ async fn a_question_names_the_session_task_and_work_that_it_comes_from() {
     }
     assert_ne!(owners[0].work, owners[1].work);
     harness.end().await;
+}
+
+/// Opens a store, and ends what was cut off.
+async fn open_store(folder: &Path) -> (Arc<SqliteJournal>, Harness) {
+    let journal = Arc::new(SqliteJournal::open(folder).expect("a store"));
+    let live = LiveShared::with_journal(LiveSettings::for_tests(), journal.clone());
+    recover(&live).await.expect("recovered");
+    (journal, Harness::with(live))
+}
+
+#[tokio::test]
+async fn what_a_kill_cuts_off_is_interrupted_after_the_restart_and_verdicts_are_still_there() {
+    let (folder, copy) = (tempfile::tempdir(), tempfile::tempdir());
+    let (folder, copy) = (folder.expect("a folder"), copy.expect("a folder"));
+    let (journal, harness) = open_store(folder.path()).await;
+    let started = harness.jobs.start(judged_entry(), "j", harness.folder(), String::new());
+    let job = started.await.expect("a job");
+    harness.questions(1).await;
+    let before = harness.jobs.verdicts(job).await.expect("a job");
+    assert_eq!(before.verdicts.len(), 1);
+    let running = harness.jobs.status(job).await.expect("a job").tasks[1].task_id;
+    // These files are what a kill leaves.
+    for file in std::fs::read_dir(folder.path()).expect("a folder").flatten() {
+        std::fs::copy(file.path(), copy.path().join(file.file_name())).expect("copied");
+    }
+    harness.end().await;
+    journal.close();
+
+    let (journal, harness) = open_store(copy.path()).await;
+    let status = harness.jobs.status(job).await.expect("a job");
+    assert_eq!((status.status, status.state), (JobStatus::Failed, EntityState::Interrupted));
+    assert_eq!(status.reason.as_deref(), Some("interrupted: the server stopped"));
+    let works: Vec<_> = status.tasks.iter().map(|task| (task.status, task.state)).collect();
+    let expected = [
+        (Some(WorkStatus::Succeeded), WorkState::Succeeded),
+        (Some(WorkStatus::Failed), WorkState::Interrupted),
+        (None, WorkState::NotReached),
+    ];
+    assert_eq!(works, expected);
+    assert_eq!(status.tasks[1].reason, status.reason);
+    for entity in [job.into(), running.expect("a task").into()] {
+        let (record, ..) = journal.record(entity).await.expect("read").expect("kept");
+        assert_eq!(record.state, EntityState::Interrupted);
+        assert_eq!(RunDetail::read(&record).reason, status.reason);
+    }
+    assert_eq!(harness.jobs.verdicts(job).await.expect("a job"), before);
+    harness.end().await;
+    journal.close();
 }
 
 #[tokio::test]

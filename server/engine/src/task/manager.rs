@@ -206,6 +206,13 @@ impl TaskManager {
         &self.live
     }
 
+    /// The works of jobs with a session whose question waits for a person. One that asks twice is
+    /// there twice.
+    pub fn asking_works(&self) -> Vec<WorkOfJob> {
+        let questions = self.sessions.questions().into_iter();
+        questions.filter_map(|question| question.asker.owner?.work).collect()
+    }
+
     fn forget(&self, ids: &[TaskId]) {
         let mut runs = self.runs.lock();
         for id in ids {

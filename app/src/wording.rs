@@ -1,0 +1,26 @@
+//! The words for states that people read, on all pages.
+
+use wire::{EntityState, WorkState};
+
+/// The word for the state of a work, within a sentence.
+pub(crate) fn work_word(state: WorkState) -> &'static str {
+    match state {
+        WorkState::NotReached => "not reached",
+        WorkState::Waiting => "waiting for you",
+        other => other.as_str(),
+    }
+}
+
+/// The word for the state of a job, on its own.
+pub(crate) fn job_word(state: EntityState) -> &'static str {
+    match state {
+        EntityState::Idle => "Idle",
+        EntityState::Running => "Running",
+        EntityState::Waiting => "Waits for you",
+        EntityState::Interrupted => "Interrupted",
+        EntityState::Succeeded => "Succeeded",
+        EntityState::Failed => "Failed",
+        EntityState::Canceled => "Canceled",
+        EntityState::Closed => "Closed",
+    }
+}
