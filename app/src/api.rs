@@ -13,9 +13,9 @@ use wire::chart::Chart;
 use wire::server::{Refusal, TestReply};
 use wire::{
     AnsweredInbox, Done, ErrorName, ErrorReply, Events, ExtensionTrust, Extensions, InboxChoice,
-    JobId, JobList, JobStarted, JobStatusReply, LiveToken, MESSAGE_HEADER, Models, PermissionId,
-    PermissionMode, RunningJobs, STORE_HEADER, SessionId, SessionResponse, SessionStarted,
-    Sessions, StopReply, TaskId, TaskStarted, Tasks, TokenReply,
+    JobId, JobList, JobStarted, JobStatusReply, JobVerdicts, LiveToken, MESSAGE_HEADER, Models,
+    PermissionId, PermissionMode, RunningJobs, STORE_HEADER, SessionId, SessionResponse,
+    SessionStarted, Sessions, StopReply, TaskId, TaskStarted, Tasks, TokenReply,
 };
 
 use crate::explain::{Known, explain};
@@ -223,6 +223,11 @@ pub(crate) fn job_status_path(id: JobId) -> String {
 /// The status of a job and its works.
 pub(crate) async fn job_status(id: JobId) -> Result<JobStatusReply, ApiError> {
     accept(&get_text(&job_status_path(id), None).await?)
+}
+
+/// What was judged in the tasks of a job.
+pub(crate) async fn job_verdicts(id: JobId) -> Result<JobVerdicts, ApiError> {
+    accept(&get_text(&format!("/api/copilot/job/{id}/verdicts"), None).await?)
 }
 
 /// A job of the entry, with its chart.

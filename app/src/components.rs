@@ -13,3 +13,4 @@ pub(crate) mod session_responses;
 pub(crate) mod split;
 pub(crate) mod stop_server;
 pub(crate) mod to_index;
+pub(crate) mod verdicts;

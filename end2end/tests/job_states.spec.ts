@@ -23,6 +23,7 @@ async function showsChoice(job: TrackingPage): Promise<void> {
   await expect(job.progress).toHaveText(PROGRESS);
   await expect(job.summary.locator(".state-badge")).toHaveText("Failed");
   await expect(job.summary.locator(".job-reason")).toHaveText(REASON);
+  await expect(job.summary.locator(".verdicts > summary")).toHaveText("3 verdicts, 1 not met");
 }
 
 test("a page that follows a job shows the same states as one that comes later", async ({ page }) => {
@@ -39,14 +40,25 @@ test("a page that follows a job shows the same states as one that comes later", 
   await showsChoice(job);
 });
 
-test("the summary leads to the node at fault", async ({ page }) => {
+test("the summary leads to the node at fault, and shows what was judged", async ({ page }) => {
   const job = await TrackingPage.start(page, "choice");
   await job.reads("FAILED");
+  await job.summary.locator(".verdicts > summary").click();
+  const verdicts = job.summary.locator(".verdict");
+  await expect(verdicts.locator(".verdict-met")).toHaveText(["Met", "Met", "Not met"]);
+  await expect(verdicts.last()).toContainText("reviewed: condition");
+  await expect(verdicts.last().locator(".verdict-reason")).toHaveText("no test for step 2");
+  await expect(verdicts.last().locator(".verdict-origin")).toHaveText(
+    "attempt 1, judged by gpt-5-mini",
+  );
   await job.summary.getByRole("button", { name: "Show reviewed" }).click();
   await expect(job.node(1)).toHaveClass(/selected/);
   const panel = page.locator(".tab-container");
   await expect(panel.locator(".tab-title")).toContainText("failed");
   await expect(panel.locator(".tab-reason")).toHaveText("condition not met: no test for step 2");
+  await expect(panel.locator(".verdicts > summary")).toHaveText("1 verdict, 1 not met");
+  await panel.locator(".verdicts > summary").click();
+  await expect(panel.locator(".verdict-reason")).toHaveText("no test for step 2");
   await job.node(2).click();
   await expect(page.locator("#tab-panel")).toContainText("This task was not needed.");
   await job.node(2).click();
@@ -79,17 +91,20 @@ test("the list of jobs has the state and the reason", async ({ page }) => {
 test.describe("on a phone", () => {
   test.use({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
 
-  test("state and reason fit, and leave room for the chart", async ({ page }) => {
+  test("state, reason and verdicts fit, and leave room for the chart", async ({ page }) => {
     const job = await TrackingPage.start(page, "choice");
     await showsChoice(job);
     await expect(job.summary.locator(".job-reason")).toBeInViewport({ ratio: 1 });
+    await job.summary.locator(".verdicts > summary").tap();
+    await expect(job.summary.locator(".verdict").first()).toBeInViewport();
     await expect(page.locator("#chart-container")).toBeInViewport();
     const overflow = await page.evaluate(
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
     );
     expect(overflow).toBe(0);
     await job.summary.getByRole("button", { name: "Show reviewed" }).tap();
-    await expect(page.locator(".tab-reason")).toBeInViewport({ ratio: 1 });
+    await page.locator(".tab-container .verdicts > summary").tap();
+    await expect(page.locator(".tab-container .verdict-reason")).toBeInViewport({ ratio: 1 });
     await job.back.tap();
     await expect(job.summary).toBeVisible();
   });

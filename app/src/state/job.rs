@@ -15,6 +15,7 @@ mod standing;
 mod tab;
 mod tally;
 mod time;
+mod verdicts;
 mod work;
 
 #[cfg(test)]
@@ -31,6 +32,8 @@ pub(crate) use standing::{Standing, describe_progress};
 pub(crate) use tab::Tab;
 use tally::Tallies;
 pub(crate) use time::{Millis, Span};
+pub(crate) use verdicts::Judged;
+use verdicts::Verdicts;
 pub(crate) use work::Work;
 use work::{DECISIONS, Known, Run};
 
@@ -50,6 +53,7 @@ pub(crate) struct JobState<T> {
     fault: Option<u32>,
     /// Whether live responses went beyond what the last status says.
     is_outdated: bool,
+    verdicts: Verdicts,
     /// The name of the job, once it is known.
     pub(crate) name: Option<String>,
     pub(crate) span: Span,
@@ -79,6 +83,7 @@ impl<T: Tab> JobState<T> {
             reason: None,
             fault: None,
             is_outdated: false,
+            verdicts: Verdicts::default(),
             name: None,
             span: Span::default(),
             errors: Vec::new(),
@@ -127,6 +132,11 @@ impl<T: Tab> JobState<T> {
     /// Why the job is in its state, and the work that this is about.
     pub(crate) fn reason(&self) -> Option<(String, Option<u32>)> {
         self.reason.clone().map(|reason| (reason, self.fault))
+    }
+
+    /// The verdicts on all works, in the order in which they were given.
+    pub(crate) fn verdicts(&self) -> &[Judged] {
+        self.verdicts.all()
     }
 
     /// Whether live responses went beyond the last status since this was called last.
@@ -210,6 +220,11 @@ impl<T: Tab> JobState<T> {
                 work.standing = (&task).into();
             }
         }
+    }
+
+    /// Takes the stored verdicts.
+    pub(crate) fn take_verdicts(&mut self, stored: Vec<wire::WorkVerdict>) {
+        self.verdicts.take_stored(stored);
     }
 
     /// Processes an answer. Returns whether anything changed except tab contents; the error is one
@@ -339,7 +354,8 @@ impl<T: Tab> JobState<T> {
     }
 
     fn take_task(&mut self, id: TaskId, responses: Vec<Timed<TaskResponse>>) {
-        let work = self.tasks.get(&id).and_then(|work| self.works.get_mut(work));
+        let Some(&work_id) = self.tasks.get(&id) else { return };
+        let work = self.works.get_mut(&work_id);
         let Some(run) = work.and_then(|work| work.run_of(id)) else { return };
         run.is_heard = true;
         for Timed { at, response } in responses {
@@ -358,6 +374,9 @@ impl<T: Tab> JobState<T> {
                     }
                 }
                 TaskResponse::TaskSucceeded | TaskResponse::TaskFailed => run.driving.end_task(),
+                TaskResponse::TaskVerdict(verdict) => {
+                    self.verdicts.add(Judged { work: work_id, task: id, verdict });
+                }
                 said => run.driving.take_task(DECISIONS, id, Timed { at, response: said }),
             }
         }

@@ -145,6 +145,18 @@ impl Tracker {
             }
         }
     }
+
+    /// Reads the verdicts that were given before the page came.
+    fn read_verdicts(&self) {
+        let job = self.tracking.job;
+        let id = job.with_untracked(JobState::id);
+        spawn_local(async move {
+            // Without them the page shows those that arrive.
+            if let Ok(reply) = api::job_verdicts(id).await {
+                let _ = job.try_update(|job| job.take_verdicts(reply.verdicts));
+            }
+        });
+    }
 }
 
 impl Source for Tracker {
@@ -159,6 +171,7 @@ impl Source for Tracker {
                 let now = read_clock();
                 self.tracking.now.set(now);
                 self.tracking.job.update(|job| job.take_status(reply, now, read_time));
+                self.read_verdicts();
                 Next::Continue
             }
             Err(ApiError::Domain {

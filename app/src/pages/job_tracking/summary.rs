@@ -1,9 +1,10 @@
-//! `#job-summary`: the state of the job, why, and the node at fault.
+//! `#job-summary`: the state of the job, why, the node at fault, and what was judged.
 
 use leptos::prelude::*;
 use wire::EntityState;
 
 use super::Page;
+use crate::components::verdicts::Verdicts;
 use crate::state::job::JobState;
 use crate::state::tracking::Tracking;
 use crate::wording::job_word;
@@ -13,6 +14,13 @@ use crate::wording::job_word;
 pub(super) fn Summary(page: Page, tracking: Tracking) -> impl IntoView {
     let state = Memo::new(move |_| tracking.job.with(JobState::state));
     let reason = Memo::new(move |_| tracking.job.with(JobState::reason));
+    let judged = Memo::new(move |_| {
+        tracking.job.with(|job| {
+            let verdicts = job.verdicts().iter();
+            let named = verdicts.map(|one| (Some(page.label(one.work)), one.verdict.clone()));
+            named.collect::<Vec<_>>()
+        })
+    });
     view! {
         <section id="job-summary" aria-label="Summary">
             <p class="job-state" role="status">
@@ -48,6 +56,7 @@ pub(super) fn Summary(page: Page, tracking: Tracking) -> impl IntoView {
                         })
                 }}
             </p>
+            <Verdicts judged=judged.into() />
         </section>
     }
 }

@@ -4,13 +4,14 @@ use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 use web_sys::HtmlElement;
 use web_sys::wasm_bindgen::JsCast;
-use wire::{TaskId, WorkState};
+use wire::{TaskId, Verdict, WorkState};
 
 use super::Page;
 use crate::components::session_responses::SessionResponses;
+use crate::components::verdicts::Verdicts;
 use crate::erase::Erase;
 use crate::state::feed::Feed;
-use crate::state::job::{Standing, Work};
+use crate::state::job::{JobState, Judged, Standing, Work};
 use crate::state::spending;
 use crate::wording::work_word;
 
@@ -110,13 +111,20 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
     }
 }
 
-/// How the task stands, and why.
+/// How the task stands, why, and what was judged in it.
 #[component]
 fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> impl IntoView {
     let usage = Memo::new(move |_| {
         page.tracking.and_then(|it| it.job.with(|job| spending::describe(&job.usage_of(work))))
     });
     let elapsed = move || page.tracking.and_then(|it| it.work_elapsed(work));
+    let judged = Memo::new(move |_| {
+        let of_run = |job: &JobState<Feed>| {
+            let run = job.work(work).and_then(Work::task);
+            of_run(job.verdicts(), work, run)
+        };
+        page.tracking.map(|it| it.job.with(of_run)).unwrap_or_default()
+    });
     view! {
         <h2 class="tab-title">
             {move || page.label(work)}
@@ -125,6 +133,7 @@ fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> impl IntoView {
         </h2>
         <div class="tab-judged">
             {move || standing.get().reason.map(|text| view! { <p class="tab-reason">{text}</p> })}
+            <Verdicts judged=judged.into() />
         </div>
     }
 }
@@ -151,6 +160,14 @@ fn why_nothing(state: WorkState) -> &'static str {
         WorkState::Running | WorkState::Waiting => "No messages yet.",
         _ => GONE,
     }
+}
+
+/// The verdicts on a work in a run of it; in the last one if the page came too late to know it.
+fn of_run(all: &[Judged], work: u32, run: Option<TaskId>) -> Vec<(Option<String>, Verdict)> {
+    let of_work = all.iter().filter(|judged| judged.work == work);
+    let run = run.or_else(|| of_work.clone().next_back().map(|judged| judged.task));
+    let in_run = of_work.filter(|judged| Some(judged.task) == run);
+    in_run.map(|judged| (None, judged.verdict.clone())).collect()
 }
 
 /// The conversation in a tab, if it exists.
@@ -203,6 +220,8 @@ fn focus_node(work: u32) {
 
 #[cfg(test)]
 mod tests {
+    use wire::{Met, VerdictCriterion};
+
     use super::*;
 
     #[test]
@@ -218,6 +237,37 @@ mod tests {
             ("Enter", 0, 2, None),
         ] {
             assert_eq!(neighbour(key, chosen, last), next, "{key} {chosen}");
+        }
+    }
+
+    #[test]
+    fn verdicts_are_those_of_the_run_that_is_shown() {
+        let id = |number: u32| -> TaskId {
+            format!("task-00000000-0000-4000-8000-{number:012}").parse().expect("an id")
+        };
+        let judged = |work, task, attempt| Judged {
+            work,
+            task: id(task),
+            verdict: Verdict {
+                attempt,
+                criterion: VerdictCriterion::Condition,
+                met: Met::Yes,
+                reason: String::new(),
+                evidence: None,
+                judge: None,
+            },
+        };
+        let all = [judged(0, 1, 1), judged(1, 2, 2), judged(1, 3, 3), judged(1, 3, 4)];
+        for (work, run, attempts) in [
+            (1, None, &[3, 4][..]),
+            (1, Some(2), &[2]),
+            (1, Some(9), &[]),
+            (0, Some(1), &[1]),
+            (2, None, &[]),
+        ] {
+            let shown = of_run(&all, work, run.map(id));
+            let shown: Vec<_> = shown.iter().map(|(_, verdict)| verdict.attempt).collect();
+            assert_eq!(shown, attempts);
         }
     }
 
