@@ -197,11 +197,15 @@ impl Inbox {
         wire::Inbox { items }
     }
 
-    /// The works of a job that wait for a person.
-    pub fn waiting_works(&self, job: JobId) -> BTreeSet<u32> {
-        let open = self.open.lock();
-        let of_job = open.values().filter(|open| open.item.job_id == Some(job));
-        of_job.filter_map(|open| open.item.work_id).collect()
+    /// The works that wait for a person, by job.
+    pub fn waiting_works(&self) -> HashMap<JobId, BTreeSet<u32>> {
+        let mut waiting = HashMap::<JobId, BTreeSet<u32>>::new();
+        for open in self.open.lock().values() {
+            if let (Some(job), Some(work)) = (open.item.job_id, open.item.work_id) {
+                waiting.entry(job).or_default().insert(work);
+            }
+        }
+        waiting
     }
 
     /// Whether an item waits.

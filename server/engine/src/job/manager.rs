@@ -1,11 +1,11 @@
 //! All jobs of a server.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU16;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use agents::permission::{DefaultMode, ModeLimit, SessionPermissions, WorkOfJob};
+use agents::permission::{DefaultMode, ModeLimit, SessionPermissions};
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
@@ -191,7 +191,7 @@ impl JobManager {
 
     /// The running jobs and those that ended recently, in order of start.
     pub fn running(&self) -> RunningJobs {
-        let mut waiting = self.waiting_works();
+        let mut waiting = self.tasks.inbox().waiting_works();
         let mut jobs: Vec<(u64, JobInfo)> = {
             let mut jobs = self.jobs.lock();
             jobs.forget(&self.settings);
@@ -208,7 +208,7 @@ impl JobManager {
     /// The status of a job and its works, from the store if it is no longer listed.
     pub async fn status(&self, id: JobId) -> Result<JobStatusReply, JobError> {
         if let Ok(record) = self.find(id) {
-            let works = self.waiting_works().remove(&id).unwrap_or_default();
+            let works = self.tasks.inbox().waiting_works().remove(&id).unwrap_or_default();
             if let Some(status) = record.status(works) {
                 return Ok(status);
             }
@@ -217,15 +217,6 @@ impl JobManager {
         let fold = refold::<JobResponse, JobFold>(&**journal, id.into()).await?;
         let status = fold.map(|fold| status_reply(id, &fold, &Waiting::default()));
         status.ok_or(JobError::JobNotFound)
-    }
-
-    /// The works that wait for somebody's answer, by job.
-    fn waiting_works(&self) -> HashMap<JobId, BTreeSet<u32>> {
-        let mut waiting = HashMap::<JobId, BTreeSet<u32>>::new();
-        for WorkOfJob { job, work_id } in self.tasks.asking_works() {
-            waiting.entry(job).or_default().insert(work_id);
-        }
-        waiting
     }
 
     /// What was judged in the tasks of a job so far, from the store.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agents::Catalog;
-use agents::permission::{Answer, Owner, PendingQuestion, WorkOfJob};
+use agents::permission::Answer;
 use agents::simulated::{Simulated, SimulatedSettings};
 use platform::lifecycle::Lifecycle;
 use serde_json::json;
@@ -14,7 +14,7 @@ use store::fold::RunDetail;
 use store::journal::{Journal, SqliteJournal};
 use store::live::{LiveSettings, LiveShared};
 use wire::entry::Entry;
-use wire::{EntityState, JobStatus, PermissionMode, WorkState, WorkStatus};
+use wire::{EntityState, InboxItem, JobStatus, PermissionMode, WorkState, WorkStatus};
 
 use super::*;
 use crate::recovery::recover;
@@ -58,9 +58,9 @@ impl Harness {
     }
 
     /// Waits until that many permission requests are pending.
-    async fn questions(&self, count: usize) -> Vec<PendingQuestion> {
+    async fn questions(&self, count: usize) -> Vec<InboxItem> {
         loop {
-            let questions = self.sessions.questions();
+            let questions = self.sessions.inbox().list().items;
             if questions.len() == count {
                 return questions;
             }
@@ -115,33 +115,29 @@ async fn a_question_names_the_session_task_and_work_that_it_comes_from() {
     let harness = Harness::new();
     let started = harness.jobs.start(entry(), "j", harness.folder(), String::new());
     let job = started.await.expect("a job");
-    let mut owners = Vec::new();
+    let mut works = Vec::new();
     for works_before in 0..2 {
         let [asked] = &*harness.questions(1).await else { panic!("one question") };
         let session = harness.sessions.list()[0].id;
         let status = harness.jobs.status(job).await.expect("a running job");
         let running = &status.tasks[works_before];
-        let expected = Owner {
-            session,
-            task: running.task_id,
-            work: Some(WorkOfJob { job, work_id: running.work_id_in_job }),
-        };
-        assert!(expected.task.is_some());
+        assert!(running.task_id.is_some());
         assert_eq!((status.state, running.state), (EntityState::Waiting, WorkState::Waiting));
         assert_eq!(status.reason.as_deref(), Some("`t` waits for an answer"));
         assert_eq!(status.reason_work_id, Some(running.work_id_in_job));
         assert_eq!(harness.jobs.running().jobs[0].state, EntityState::Waiting);
-        assert_eq!(asked.asker.owner, Some(expected));
-        assert_eq!(asked.asker.tool.as_deref(), Some("createFile"));
-        owners.push(expected);
+        assert_eq!((asked.session_id, asked.task_id), (Some(session), running.task_id));
+        let work = Some(running.work_id_in_job);
+        assert_eq!((asked.job_id, asked.work_id), (Some(job), work));
+        works.push(work);
         let answer = Answer::new(wire::PermissionDecision::Deny, "tester");
         let answered = harness
             .sessions
             .get(session)
-            .and_then(|session| session.answer_permission(asked.question.id, &answer));
+            .and_then(|session| session.answer_permission(asked.id, &answer));
         answered.expect("it waits");
     }
-    assert_ne!(owners[0].work, owners[1].work);
+    assert_ne!(works[0], works[1]);
     harness.end().await;
 }
 
@@ -203,8 +199,8 @@ async fn a_question_of_a_session_that_a_person_opened_names_only_the_session() {
         .and_then(|session| session.enqueue(CREATE.to_owned()))
         .expect("an open session");
     let questions = harness.questions(1).await;
-    let owner = Owner { session, task: None, work: None };
-    assert_eq!(questions[0].asker.owner, Some(owner));
+    let InboxItem { session_id, task_id, job_id, work_id, .. } = questions[0];
+    assert_eq!((session_id, task_id, job_id, work_id), (Some(session), None, None, None));
     harness.end().await;
 }
 
@@ -219,7 +215,7 @@ async fn a_question_of_a_job_is_refused_when_jobs_may_not_do_anything_any_more()
     while harness.jobs.status(job).await.expect("a job").end_time.is_none() {
         tokio::task::yield_now().await;
     }
-    assert_eq!(harness.sessions.questions(), []);
+    assert_eq!(harness.sessions.inbox().list().items, []);
     assert!(!harness.folder.path().join("made.txt").exists());
     harness.end().await;
 }

@@ -9,14 +9,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use agents::permission::{Answer, Asker, Owner, PendingQuestion};
+use agents::permission::{Answer, Owner};
 use store::fold::{OpenQuestion, PromptAuthor, SessionDetail, SessionFold};
 use store::journal::{Entity, OpenEntities};
 use store::live::LiveLog;
 use tokio::time::sleep;
 use wire::{
-    EntityKind, EntityState, PendingPermission, PermissionDecision, PermissionId, PermissionKind,
-    PermissionOutcome, PermissionRequest, SessionId, SessionResponse,
+    EntityKind, EntityState, PermissionDecision, PermissionId, PermissionKind, PermissionOutcome,
+    PermissionRequest, SessionId, SessionResponse,
 };
 
 use super::asking::{self, Asking};
@@ -67,11 +67,9 @@ impl Session {
         Ok(request)
     }
 
-    /// Its pending permission requests, those of a turn that was cut off first.
-    pub(super) fn questions(&self) -> Vec<PendingQuestion> {
-        let mut questions = pending(self.id, self.stream.interrupted());
-        questions.extend(self.desk.pending());
-        questions
+    /// Whether a permission request is pending.
+    pub(super) fn has_questions(&self) -> bool {
+        !self.stream.interrupted().is_empty() || !self.desk.pending().is_empty()
     }
 }
 
@@ -122,19 +120,6 @@ impl SessionManager {
             let _ = self.find(id).await;
         }
         Ok(())
-    }
-
-    /// The pending permission requests of all sessions, including those without a running agent.
-    pub async fn all_questions(&self) -> Result<Vec<PendingQuestion>, SessionError> {
-        let mut questions = self.questions();
-        for id in self.left_waiting().await?.asking {
-            if self.get(id).is_err()
-                && let Some(log) = self.load_log(id).await
-            {
-                questions.extend(pending(id, open_questions(&log)));
-            }
-        }
-        Ok(questions)
     }
 
     /// Takes up what waited when the server stopped: lets permission requests expire, and resumes
@@ -215,19 +200,6 @@ pub(super) fn open_questions(
     log: &LiveLog<SessionResponse>,
 ) -> BTreeMap<PermissionId, OpenQuestion> {
     log.fold(|fold: &SessionFold| fold.questions().clone()).unwrap_or_default()
-}
-
-fn pending(
-    session: SessionId,
-    questions: BTreeMap<PermissionId, OpenQuestion>,
-) -> Vec<PendingQuestion> {
-    let owner = Owner { session, task: None, work: None };
-    let asker = Asker { owner: Some(owner), ..Asker::default() };
-    let questions = questions.into_iter().map(|(id, open)| PendingQuestion {
-        asker: asker.clone(),
-        question: PendingPermission { id, request: open.request },
-    });
-    questions.collect()
 }
 
 /// How an answer ends a request whose tool no longer waits.

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use agents::permission::{
-    DeskRules, Owner, PendingQuestion, PermissionDesk, PermissionHandler, Safeguards,
-};
+use agents::permission::{DeskRules, Owner, PermissionDesk, PermissionHandler, Safeguards};
 use agents::tools::{AllowedRoots, CommandSettings};
 use agents::{Catalog, Found, ToolSet, ask_user};
 use extensions::{
@@ -419,12 +417,6 @@ impl SessionManager {
         }
         self.live.remove(id);
         Ok(journal.delete(id.into()).await?)
-    }
-
-    /// The pending permission requests of sessions whose agents are running, grouped by session,
-    /// oldest first.
-    pub fn questions(&self) -> Vec<PendingQuestion> {
-        self.open.all().iter().flat_map(|session| session.questions()).collect()
     }
 
     pub(super) fn settings(&self) -> &SessionSettings {

@@ -41,7 +41,6 @@ impl Parking {
 impl Session {
     /// Refuses further prompts, if no prompt waits or runs and no question is open.
     fn close_if_unused(&self) -> bool {
-        let has_questions = !self.questions().is_empty();
-        !has_questions && self.queue.close_if_idle()
+        !self.has_questions() && self.queue.close_if_idle()
     }
 }

@@ -16,6 +16,7 @@ use wire::{FailureCause, JobId, SessionId, TaskId, TaskResponse, Usage};
 use super::flow::{self, Mode, Plan};
 use super::run::{EndOfTask, SessionPort, Sessions};
 use super::{TaskEnd, TaskError};
+use crate::inbox::Inbox;
 use crate::running::{Ending, Handle, stop_all};
 use crate::session::{SessionManager, StartOptions};
 
@@ -206,11 +207,9 @@ impl TaskManager {
         &self.live
     }
 
-    /// The works of jobs with a session whose question waits for a person. One that asks twice is
-    /// there twice.
-    pub fn asking_works(&self) -> Vec<WorkOfJob> {
-        let questions = self.sessions.questions().into_iter();
-        questions.filter_map(|question| question.asker.owner?.work).collect()
+    /// What the sessions of tasks ask people, among others.
+    pub fn inbox(&self) -> &Inbox {
+        self.sessions.inbox()
     }
 
     fn forget(&self, ids: &[TaskId]) {

@@ -113,11 +113,11 @@ async fn an_approval_after_restarts_resumes_the_turn_and_covers_exactly_that_cal
         let seen = server.read_until_idle(id, 1).await;
         assert!(outcomes(&seen).is_empty(), "{seen:?}");
         assert_eq!(server.record(id).await.state, EntityState::Waiting);
-        let open = server.sessions.all_questions().await.expect("a list");
-        assert_eq!(open.iter().map(|open| open.question.id).collect::<Vec<_>>(), [question]);
+        let open = server.sessions.inbox().list();
+        assert_eq!(open.items.iter().map(|item| item.id).collect::<Vec<_>>(), [question]);
         // A session that is resumed for another reason keeps it as well.
         server.sessions.find(id).await.expect("resumed");
-        assert_eq!(server.sessions.questions(), open);
+        assert_eq!(server.sessions.inbox().list(), open);
         server.end().await;
     }
     assert_eq!(folders.file(), None);
@@ -208,7 +208,7 @@ async fn the_next_prompt_and_the_end_of_the_session_withdraw_it() {
     server.sessions.stop(id).await.expect("open");
     let seen = server.read_to_the_end(id).await;
     assert_eq!(outcomes(&seen), [PermissionOutcome::Withdrawn]);
-    assert_eq!(server.sessions.all_questions().await.expect("a list"), []);
+    assert_eq!(server.sessions.inbox().list().items, []);
     server.end().await;
 }
 

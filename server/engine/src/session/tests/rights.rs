@@ -28,7 +28,7 @@ async fn a_question_that_waits_is_refused_when_sessions_may_not_do_anything_any_
     let path = folder.path().to_str().expect("a plain path");
     let id = harness.sessions.start(MODEL, path).await.expect("a session");
     harness.query(id, CREATE);
-    while harness.sessions.questions().is_empty() {
+    while harness.sessions.inbox().list().items.is_empty() {
         tokio::task::yield_now().await;
     }
     harness.sessions.policy().narrow(&rights(&harness, PermissionMode::Deny));
