@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use reason::shorten;
 
 use crate::SessionId;
+use crate::budget::{BudgetLimit, Reached};
 use crate::entry::{JOB_BOOLEAN_FALSE, JOB_BOOLEAN_TRUE};
 
 /// What a session of a task is for.
@@ -141,7 +142,7 @@ pub enum UsedUp {
 }
 
 /// Why a task failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum FailureCause {
     /// Its availability condition does not hold.
     NotAvailable {
@@ -177,8 +178,29 @@ pub enum FailureCause {
     },
     /// An internal error occurred.
     Internal,
+    /// A limit of its budget, or of its job's or session's, was reached.
+    Budget {
+        /// The limit that was reached.
+        limit: BudgetLimit,
+        /// What the budget allows, in the unit of `limit`.
+        allowed: f64,
+        /// What was used, in the unit of `limit`.
+        used: f64,
+    },
     /// The task was stopped.
     Stopped,
+}
+
+impl From<Reached> for FailureCause {
+    fn from(Reached { limit, allowed, used }: Reached) -> Self {
+        Self::Budget { limit, allowed, used }
+    }
+}
+
+impl From<Reached> for Decision {
+    fn from(Reached { limit, allowed, used }: Reached) -> Self {
+        Self::Budget { limit, allowed, used }
+    }
 }
 
 /// How a work continues after the server ended while it ran.
@@ -193,17 +215,6 @@ pub enum Recovery {
     Asked,
     /// The interrupted condition is judged again.
     JudgedAgain,
-}
-
-/// A limit of a budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "the names are the documentation")]
-pub enum BudgetLimit {
-    Minutes,
-    Turns,
-    Tokens,
-    Cost,
 }
 
 /// A decision of the task engine.
@@ -394,6 +405,10 @@ impl fmt::Display for FailureCause {
                 write!(f, "the turn of the {role} session failed: {error}")
             }
             Self::Internal => write!(f, "internal error"),
+            Self::Budget { limit, allowed, used } => {
+                let reached = Reached { limit: *limit, allowed: *allowed, used: *used };
+                write!(f, "{reached}")
+            }
             Self::Stopped => write!(f, "the task was stopped"),
         }
     }
@@ -433,13 +448,8 @@ impl fmt::Display for Decision {
                 Recovery::JudgedAgain => "the interrupted condition is judged again",
             }),
             Self::Budget { limit, allowed, used } => {
-                let unit = match limit {
-                    BudgetLimit::Minutes => "minutes",
-                    BudgetLimit::Turns => "turns",
-                    BudgetLimit::Tokens => "tokens",
-                    BudgetLimit::Cost => "cost",
-                };
-                write!(f, "the budget is used up: {used} of {allowed} {unit}")
+                let reached = Reached { limit: *limit, allowed: *allowed, used: *used };
+                write!(f, "{reached}")
             }
             Self::UsedUp(what) => write!(f, "{what}"),
             Self::Succeeded => write!(f, "the task succeeded"),

@@ -19,7 +19,7 @@ use std::collections::BTreeSet;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
-use crate::PermissionMode;
+use crate::{Budget, PermissionMode};
 
 pub use problem::{Problem, Problems};
 pub use prompt::{Prompt, RuntimeVariable};
@@ -137,6 +137,9 @@ pub struct Task {
     /// When the task was done. If absent: as soon as the agent has answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub criteria: Option<Criteria>,
+    /// How much one run of the task may use. A limit that is left out is the server's setting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
 }
 
 /// A model, by category or by its own id.
@@ -221,6 +224,10 @@ pub struct Job {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub approve_files: Vec<String>,
+    /// How much all tasks of one run of the job may use together. A limit that is left out is the
+    /// server's setting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget: Option<Budget>,
     /// What the job consists of.
     pub work: Work,
 }

@@ -5,6 +5,7 @@
 //! that it compiles for the browser as it is.
 
 pub mod bridge;
+mod budget;
 pub mod chart;
 mod decision;
 pub mod entry;
@@ -27,9 +28,10 @@ mod task;
 mod usage;
 mod verdict;
 
+pub use budget::{Amount, Budget, BudgetLimit, NotAnAmount, Reached, SessionBudget, Spent};
 pub use decision::{
-    BudgetLimit, Criterion, Decision, FailedTurn, FailureCause, Recovery, SessionRole, Setback,
-    Unmet, UsedUp, shorten,
+    Criterion, Decision, FailedTurn, FailureCause, Recovery, SessionRole, Setback, Unmet, UsedUp,
+    shorten,
 };
 pub use extension::{
     ExtensionInfo, ExtensionLine, ExtensionSource, ExtensionState, ExtensionTrust, Extensions,

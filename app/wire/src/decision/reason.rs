@@ -21,7 +21,10 @@ impl FailureCause {
     pub fn is_crash(&self) -> bool {
         match self {
             Self::SessionCrashed { .. } | Self::TurnFailed { .. } | Self::Internal => true,
-            Self::NotAvailable { .. } | Self::CriteriaNotMet { .. } | Self::Stopped => false,
+            Self::NotAvailable { .. }
+            | Self::CriteriaNotMet { .. }
+            | Self::Budget { .. }
+            | Self::Stopped => false,
         }
     }
 
@@ -48,6 +51,7 @@ impl FailureCause {
             Self::TurnFailed { role, error, failed_turns } => {
                 setback(*role, "session's turn failed", *failed_turns, error)
             }
+            Self::Budget { .. } => self.to_string(),
             Self::Internal => "internal error".to_owned(),
             Self::Stopped => "the task was stopped".to_owned(),
         }

@@ -4,6 +4,7 @@
 //! back into that order at the end. Where a problem is the consequence of another one, only the
 //! other one is reported.
 
+mod budget;
 mod job;
 mod task;
 

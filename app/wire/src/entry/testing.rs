@@ -43,7 +43,13 @@ pub fn repeat(pre_condition: Condition, body: Work, post_condition: Condition) -
 
 /// A job with this work and no further settings.
 pub fn job(work: Work) -> Job {
-    Job { require_user_input: false, permissions: None, approve_files: Vec::new(), work }
+    Job {
+        require_user_input: false,
+        permissions: None,
+        approve_files: Vec::new(),
+        budget: None,
+        work,
+    }
 }
 
 /// Numbers the tasks as reading an entry would, starting with `next`.

@@ -231,6 +231,13 @@ fn failures() -> Vec<(Decision, Value, &'static str)> {
             "[TASK FAILED] internal error",
         ),
         (
+            C::Budget { limit: BudgetLimit::Turns, allowed: 3.0, used: 3.0 },
+            json!({
+                "kind": "Failed", "cause": "budget", "limit": "turns", "allowed": 3.0, "used": 3.0,
+            }),
+            "[TASK FAILED] the budget is used up: 3 of 3 turns",
+        ),
+        (
             C::Stopped,
             json!({ "kind": "Failed", "cause": "stopped" }),
             "[TASK FAILED] the task was stopped",

@@ -6,9 +6,9 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::SessionId;
+use crate::budget::BudgetLimit;
 use crate::decision::{
-    BudgetLimit, Criterion, Decision, FailedTurn, FailureCause, Recovery, SessionRole, Setback,
-    Unmet, UsedUp,
+    Criterion, Decision, FailedTurn, FailureCause, Recovery, SessionRole, Setback, Unmet, UsedUp,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +43,7 @@ enum CauseKind {
     SessionCrashed,
     TurnFailed,
     Internal,
+    Budget,
     Stopped,
 }
 
@@ -221,6 +222,7 @@ spelling! {
         SessionCrashed { role, error; crashes },
         TurnFailed { role, error; failed_turns },
         Internal {},
+        Budget { limit, allowed, used },
         Stopped {},
     }
 }

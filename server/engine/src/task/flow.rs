@@ -113,7 +113,7 @@ pub(super) enum Broken {
 }
 
 /// How a run of a task ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TaskEnd {
     /// Its criteria are met, or it has none.
     Succeeded,

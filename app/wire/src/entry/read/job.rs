@@ -26,8 +26,8 @@ impl<'t> Reader<'t> {
     }
 
     fn job(&mut self, node: &'t Node, path: &Path) -> Read<Job> {
-        let object =
-            self.object(node, path, &["requireUserInput", "permissions", "approveFiles", "work"])?;
+        let known = ["requireUserInput", "permissions", "approveFiles", "budget", "work"];
+        let object = self.object(node, path, &known)?;
         let mut input = UserInput::default();
         let work = self.required(&object, path, "work", |reader, node, path| {
             reader.work(node, path, &mut input)
@@ -50,6 +50,7 @@ impl<'t> Reader<'t> {
         let approve_files = self.optional(&object, path, "approveFiles", |reader, node, path| {
             reader.list(node, path, Self::file_pattern)
         });
+        let budget = self.optional(&object, path, "budget", Self::budget);
         let mut work = work?;
         number(&mut work, &mut 0);
         declared?;
@@ -57,6 +58,7 @@ impl<'t> Reader<'t> {
             require_user_input: input.is_required,
             permissions: permissions?,
             approve_files: approve_files?.unwrap_or_default(),
+            budget: budget?,
             work,
         })
     }

@@ -10,7 +10,8 @@ use crate::entry::{
     RuntimeVariable, Task,
 };
 
-const FIELDS: [&str; 5] = ["model", "prompt", "requireUserInput", "availability", "criteria"];
+const FIELDS: [&str; 6] =
+    ["model", "prompt", "requireUserInput", "availability", "criteria", "budget"];
 
 /// Facts about a task that are needed to check the jobs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,6 +55,7 @@ impl<'t> Reader<'t> {
             });
         let availability = self.optional(object, path, "availability", Self::availability);
         let criteria = self.optional(object, path, "criteria", Self::criteria);
+        let budget = self.optional(object, path, "budget", Self::budget);
         let facts = Facts {
             lacks_model: object.get("model").is_none(),
             requires_user_input: require_user_input.ok().filter(|_| uses.is_some()),
@@ -65,6 +67,7 @@ impl<'t> Reader<'t> {
                 require_user_input: require_user_input?,
                 availability: availability?,
                 criteria: criteria?,
+                budget: budget?,
             })
         };
         (facts, task())

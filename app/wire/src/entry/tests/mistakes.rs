@@ -1,5 +1,6 @@
 //! Every rule with its path and message.
 
+mod budgets;
 mod jobs;
 mod tasks;
 
@@ -48,6 +49,7 @@ pub(super) fn mistakes() -> Vec<Mistake> {
     all.extend(jobs::of_jobs());
     all.extend(jobs::of_works());
     all.extend(jobs::of_nested_works());
+    all.extend(budgets::of_budgets());
     all.extend(of_grids());
     all
 }
