@@ -19,7 +19,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use wire::{ExtensionSource, ExtensionState, ModelInfo, ToolError, ToolResult, Usage};
+use wire::{BudgetLimit, ExtensionSource, ExtensionState, ModelInfo, ToolError, ToolResult, Usage};
 
 use crate::facts::Fact;
 use crate::permission::{DenyAll, PermissionHandler};
@@ -123,6 +123,31 @@ pub struct Capabilities {
     /// They find and run extensions themselves, and report them as [`AgentEvent::Extensions`]. For
     /// all other backends the portal hosts the extensions.
     pub extensions: bool,
+    /// What they report as [`AgentEvent::Usage`], and so which budgets can be kept.
+    pub reports: ReportedUsage,
+}
+
+/// What agents report of the usage of their models.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReportedUsage {
+    /// Neither tokens nor cost.
+    #[default]
+    Nothing,
+    /// How many tokens were read and written.
+    Tokens,
+    /// Tokens, and what they cost.
+    TokensAndCost,
+}
+
+impl ReportedUsage {
+    /// Whether a limit can be kept with what is reported.
+    pub fn covers(self, limit: BudgetLimit) -> bool {
+        match limit {
+            BudgetLimit::Minutes | BudgetLimit::Turns => true,
+            BudgetLimit::Tokens => self != Self::Nothing,
+            BudgetLimit::Cost => self == Self::TokensAndCost,
+        }
+    }
 }
 
 /// The extensions that an agent with [`Capabilities::extensions`] may run.

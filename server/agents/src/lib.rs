@@ -29,8 +29,8 @@ pub use ask_user::{ASK_USER, ask_user};
 pub use catalog::{Catalog, Found};
 pub use contract::{
     AgentBackend, AgentError, AgentEvent, AgentEvents, AgentExtension, AgentSession, AgentSettings,
-    AllowedExtensions, Capabilities, PastConversation, ResumeError, SessionHandle, TextKind,
-    TurnOptions, TurnStop,
+    AllowedExtensions, Capabilities, PastConversation, ReportedUsage, ResumeError, SessionHandle,
+    TextKind, TurnOptions, TurnStop,
 };
 pub use facts::Fact;
 pub use tool::{

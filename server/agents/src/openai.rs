@@ -33,7 +33,7 @@ use wire::ModelInfo;
 
 use crate::contract::{
     AgentBackend, AgentError, AgentSession, AgentSettings, Capabilities, PastConversation,
-    ResumeError,
+    ReportedUsage, ResumeError,
 };
 use crate::facts::Fact;
 use crate::provider::{KeySource, ProviderModel};
@@ -101,7 +101,7 @@ impl AgentBackend for OpenAi {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { resume: true, ..Capabilities::default() }
+        Capabilities { resume: true, reports: ReportedUsage::Tokens, ..Capabilities::default() }
     }
 
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {

@@ -21,7 +21,7 @@ use wire::ModelInfo;
 
 use crate::contract::{
     AgentBackend, AgentError, AgentEvent, AgentSession, AgentSettings, Capabilities,
-    PastConversation, ResumeError,
+    PastConversation, ReportedUsage, ResumeError,
 };
 use crate::facts::{Fact, FactFold};
 use agenda::{Agenda, Next};
@@ -136,7 +136,11 @@ impl AgentBackend for Simulated {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { resume: true, ..Capabilities::default() }
+        Capabilities {
+            resume: true,
+            reports: ReportedUsage::TokensAndCost,
+            ..Capabilities::default()
+        }
     }
 
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use agents::{
     AgentBackend, AgentError, AgentSession, AgentSettings, Capabilities, Fact, PastConversation,
-    ResumeError,
+    ReportedUsage, ResumeError,
 };
 use async_trait::async_trait;
 use wire::ModelInfo;
@@ -90,7 +90,12 @@ impl AgentBackend for Copilot {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { own_tools: true, resume: true, extensions: true }
+        // The CLI does not know the prices of the operator's own endpoint.
+        let reports = match self.settings.provider {
+            Some(_) => ReportedUsage::Tokens,
+            None => ReportedUsage::TokensAndCost,
+        };
+        Capabilities { own_tools: true, resume: true, extensions: true, reports }
     }
 
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {

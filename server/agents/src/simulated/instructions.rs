@@ -24,6 +24,7 @@ pub(super) enum Step {
     Count {
         input: u64,
         output: u64,
+        cost: Option<f64>,
     },
     /// Repeats the conversation before this prompt.
     Repeat,
@@ -164,7 +165,8 @@ impl Candidate<'_> {
     fn parse_count(&self) -> Option<(Step, usize)> {
         let found = COUNT.captures(self.rest)?;
         let (input, output) = (found["input"].parse().ok()?, found["output"].parse().ok()?);
-        Some((Step::Count { input, output }, found.get(0)?.end()))
+        let cost = found.name("cost").and_then(|cost| cost.as_str().parse().ok());
+        Some((Step::Count { input, output, cost }, found.get(0)?.end()))
     }
 
     fn parse_stream(&self) -> Option<(Step, usize)> {
@@ -273,7 +275,7 @@ patterns! {
     CRASH = r"^crash(?:\s+(?:the\s+session|now|once|immediately|please))*\s*(?:[.;!,\n]|$|\band\b)";
     MARKDOWN = r"^\w+\s+in\s+markdown\b";
     WAIT = r"^wait\s+(?:for\s+)?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>ms|milliseconds?|s|secs?|seconds?|minutes?)\b";
-    COUNT = r"^count\s+(?P<input>\d{1,15})\s+input\s+(?:tokens\s+)?and\s+(?P<output>\d{1,15})\s+output\s+tokens\b";
+    COUNT = r"^count\s+(?P<input>\d{1,15})\s+input\s+(?:tokens\s+)?and\s+(?P<output>\d{1,15})\s+output\s+tokens\b(?:\s+at\s+a\s+cost\s+of\s+(?P<cost>\d{1,9}(?:\.\d{1,9})?)\b)?";
     REPEAT = r"^repeat\s+the\s+conversation(?:\s+so\s+far)?\b";
     REPEAT_CALL = r"^repeat\s+that\s+call\b";
     STREAM = r"^stream\s+(?P<deltas>\d+)\s+deltas\s+with\s+(?P<between>\d+(?:\.\d+)?)\s*ms\s+between\s+deltas\s+after\s+(?P<first>\d+(?:\.\d+)?)\s*ms\b\.?";

@@ -107,9 +107,14 @@ impl<'a> Turn<'a> {
                 return Err(AgentError::Crashed(texts::CRASH.to_owned()));
             }
             Step::Stream(stream) => self.stream(*stream).await,
-            Step::Count { input, output } => self.emit(AgentEvent::Usage {
+            Step::Count { input, output, cost } => self.emit(AgentEvent::Usage {
                 model: self.settings.model.clone(),
-                usage: Usage { input_tokens: *input, output_tokens: *output, ..Usage::default() },
+                usage: Usage {
+                    input_tokens: *input,
+                    output_tokens: *output,
+                    cost: *cost,
+                    ..Usage::default()
+                },
             }),
         }
         Ok(())

@@ -18,7 +18,7 @@ use std::sync::{Arc, Weak};
 use agents::tools::{CommandSettings, Workspace, WorkspaceSettings, workspace_tools};
 use agents::{
     AgentBackend, AgentError, AgentSession, AgentSettings, Capabilities, Fact, Found,
-    PastConversation, ResumeError, TurnOptions, TurnStop,
+    PastConversation, ReportedUsage, ResumeError, TurnOptions, TurnStop,
 };
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -93,7 +93,12 @@ impl AgentBackend for ActionBackend {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { resume: true, ..Capabilities::default() }
+        Capabilities {
+            resume: true,
+            // Depends on the model, which each message may name; checked when one is sent.
+            reports: ReportedUsage::TokensAndCost,
+            ..Capabilities::default()
+        }
     }
 
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {

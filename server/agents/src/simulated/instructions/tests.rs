@@ -189,3 +189,19 @@ fn the_conversation_is_repeated() {
         ("Repeat the test, do not repeat the conversation", vec![]),
     ]);
 }
+
+#[test]
+fn tokens_are_counted_with_or_without_a_cost() {
+    let count = |input, output, cost| Step::Count { input, output, cost };
+    for (prompt, steps) in [
+        ("Count 10 input and 2 output tokens.", vec![count(10, 2, None)]),
+        (
+            "Count 10 input tokens and 2 output tokens at a cost of 0.5, then say \"x\"",
+            vec![count(10, 2, Some(0.5)), Step::Say("x".to_owned())],
+        ),
+        ("Count 1 input and 2 output tokens at a cost of 3.", vec![count(1, 2, Some(3.0))]),
+        ("Count 1 input and 2 output tokens at a cost of nothing.", vec![count(1, 2, None)]),
+    ] {
+        assert_eq!(parse(prompt, |_| false), steps, "{prompt}");
+    }
+}
