@@ -14,6 +14,7 @@
 //! environment. Every mistake becomes one line that names its place and the remedy.
 
 mod bridge;
+mod budget;
 mod command_line;
 mod copilot;
 mod extensions;
@@ -43,6 +44,7 @@ use wire::PermissionMode;
 
 use crate::security::access::AccessKey;
 use bridge::BridgeTables;
+pub use budget::Budgets;
 pub use command_line::StoreAction;
 use command_line::{CommandLine, OtherCommand};
 use file::{ConfigFile, ConfigFiles, Tables};
@@ -117,6 +119,8 @@ pub struct Settings {
     pub permissions: PermissionMode,
     /// Permission mode of jobs, unless they name another.
     pub job_permissions: PermissionMode,
+    /// How much tasks, jobs and sessions may use, unless something else is said about them.
+    pub budgets: Budgets,
     /// Which parts of a session's folder the portal's own tools may use.
     pub allowed_roots: AllowedRoots,
     /// Whether the portal's own tools may run commands.
@@ -310,7 +314,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
     let always_ask = guard::always_ask(&file, extensions.user_folder.as_deref())?;
     let safeguards = Safeguards { always_ask, ..Safeguards::default() };
 
-    let Tables { server, simulated, log, permissions, agent, .. } = file.tables;
+    let Tables { server, simulated, log, permissions, agent, budget, .. } = file.tables;
     let test_folder = match line.test_folder.or(server.test_folder) {
         Some(folder) => working_directory.join(folder),
         None => working_directory.join("tests"),
@@ -354,6 +358,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
             .job_permissions
             .or(permissions.jobs)
             .unwrap_or(PermissionMode::ApproveAll),
+        budgets: budget,
         allowed_roots: AllowedRoots::from_setting(&agent.allowed_roots),
         allow_commands: line.allow_commands || agent.allow_commands == Some(true),
         extensions,

@@ -8,6 +8,7 @@ use toml::Spanned;
 use wire::PermissionMode;
 
 use super::bridge::{AgentTable, BridgeTable, WorkspaceTable};
+use super::budget::Budgets;
 use super::copilot::CopilotTable;
 use super::extensions::ExtensionsTable;
 use super::keys::KeyTable;
@@ -41,6 +42,7 @@ pub(super) struct Tables {
     pub(super) extensions: ExtensionsTable,
     pub(super) keys: Vec<KeyTable>,
     pub(super) store: StoreTable,
+    pub(super) budget: Budgets,
 }
 
 /// `[permissions]`: whether tools may change things.

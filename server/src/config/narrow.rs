@@ -24,6 +24,7 @@ pub(super) fn narrow(settings: &mut Settings, found: &ConfigFile) -> Result<(), 
     narrow_permissions(settings, found, &mut ignored)?;
     narrow_agent(settings, &found.tables, &mut ignored);
     narrow_workspaces(settings, found, &mut ignored);
+    narrow_budgets(settings, &found.tables, &mut ignored);
     if !ignored.0.is_empty() {
         let (file, names) = (found.text.path().display(), ignored.0.join(", "));
         let better = match guard::user_file() {
@@ -93,6 +94,15 @@ fn narrow_server(settings: &mut Settings, found: &Tables, ignored: &mut Ignored)
     // What is kept elsewhere, not at all or for a shorter time is lost to people, not to agents.
     ignored.add("store.kind", found.store.kind.is_some());
     ignored.add("store.keepDays", found.store.keep_days.is_some());
+}
+
+fn narrow_budgets(settings: &mut Settings, found: &Tables, ignored: &mut Ignored) {
+    let mut wanted = found.budget;
+    for ((current, name), (wanted, _)) in settings.budgets.named().into_iter().zip(wanted.named()) {
+        *current = current.narrowed_by(*wanted);
+        // A higher limit is ignored.
+        ignored.add(name, wanted.or(*current) != *current);
+    }
 }
 
 fn narrow_permissions(
