@@ -29,7 +29,7 @@ pub(crate) fn explain(name: ErrorName, known: &Known<'_>) -> String {
         (ErrorName::ModelIdNotFound, _, Some(model), _) => {
             format!("The model {model} is no longer available. Refresh the list.")
         }
-        (ErrorName::ModelNotAvailable, _, _, Some(details)) => {
+        (ErrorName::ModelNotAvailable | ErrorName::BudgetNotSupported, _, _, Some(details)) => {
             format!("{} The server says: {details}", sentence(name))
         }
         (ErrorName::WorkingDirectoryNotAbsolutePath, Some(folder), ..) => {
@@ -79,6 +79,12 @@ fn sentence(name: ErrorName) -> &'static str {
         ErrorName::InvalidExtensionTrust => "The server does not know this decision on extensions.",
         ErrorName::StillRunning => "It is still running. Stop it first.",
         ErrorName::InvalidTitle => "A title is one line with something in it.",
+        ErrorName::BudgetNotSupported => {
+            "This budget has a limit that the model's provider reports no figures for."
+        }
+        ErrorName::BudgetExceeded => {
+            "This session has used up its budget. Raise the budget to go on."
+        }
         ErrorName::StoreUnavailable => {
             "The server can't keep anything at the moment. Its disk may be full."
         }

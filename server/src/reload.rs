@@ -11,6 +11,7 @@ use std::time::Duration;
 use engine::bridge::{Bridge, BridgeSettings};
 use engine::job::JobManager;
 use engine::session::{SessionManager, SessionRights};
+use engine::task::TaskManager;
 use platform::lifecycle::Lifecycle;
 
 use crate::config::{ConfigError, Origin, Settings};
@@ -24,6 +25,8 @@ pub struct Governed {
     pub bridge: Arc<Bridge>,
     /// Narrows the rights of sessions.
     pub sessions: Arc<SessionManager>,
+    /// Narrows the budget of tasks.
+    pub tasks: Arc<TaskManager>,
     /// Narrows the rights of jobs.
     pub jobs: Arc<JobManager>,
     /// Tells people that a restart is needed.
@@ -38,9 +41,11 @@ impl Governed {
             permissions: settings.permissions,
             allowed_roots: settings.allowed_roots.clone(),
             allow_commands: settings.allow_commands,
+            budget: settings.budgets.sessions,
         };
         self.sessions.policy().narrow(&rights);
-        self.jobs.narrow(settings.job_permissions);
+        self.tasks.narrow(settings.budgets.tasks);
+        self.jobs.narrow(settings.job_permissions, settings.budgets.jobs);
         self.bridge.set_settings(bridge);
     }
 }

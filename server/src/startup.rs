@@ -134,11 +134,13 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     // After the recovery, which ends what nobody waits for any more.
     sessions.inbox().restore().await?;
     let entries = install_entry(settings, portal.clone(), &sessions).await?;
-    let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
+    let tasks =
+        TaskManager::new(sessions.clone(), settings.budgets.tasks, live.clone(), lifecycle.clone());
     let jobs = JobSettings {
         max_tasks: settings.max_tasks,
         max_tasks_per_job: settings.max_tasks_per_job,
         permissions: settings.job_permissions,
+        budget: settings.budgets.jobs,
         ..JobSettings::default()
     };
     let bridge = Bridge::new(settings.bridge.clone(), sessions.clone(), lifecycle.clone());
@@ -153,6 +155,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     let governed = Governed {
         bridge: bridge.clone(),
         sessions: sessions.clone(),
+        tasks: tasks.clone(),
         jobs: jobs.clone(),
         notices: notices.clone(),
     };
@@ -282,6 +285,7 @@ fn start_sessions(
         },
         safeguards: settings.safeguards.clone(),
         fallback: settings.fallback.clone(),
+        budget: settings.budgets.sessions,
         ..SessionSettings::new(repo_root)
     };
     let mut backends: Vec<Arc<dyn AgentBackend>> = vec![Arc::new(simulated)];

@@ -8,9 +8,9 @@ use axum::body::Body;
 use engine::job::JobSettings;
 use serde_json::json;
 use store::live::LiveSettings;
-use tests::job::{entry_of, options, seq, task};
+use tests::job::{FICKLE_MODEL, entry_of, options, seq, task};
 use tests::{MODEL, Options, Reply, TestApp, TestSession, is_pending, unknown_session};
-use wire::ErrorName;
+use wire::{Budget, ErrorName};
 
 const TASK: &str = "/api/copilot/task/task-00000000-0000-4000-8000-000000000000";
 const JOB: &str = "/api/copilot/job/job-00000000-0000-4000-8000-000000000000";
@@ -50,6 +50,7 @@ async fn every_error_of_the_domain_is_its_name_and_nothing_else() {
     let mut met = Met::default();
     starts_of_sessions(&mut met).await;
     calls_to_sessions(&mut met).await;
+    budgets(&mut met).await;
     live_calls(&mut met).await;
     tasks(&mut met).await;
     jobs(&mut met).await;
@@ -117,6 +118,22 @@ async fn calls_to_sessions(met: &mut Met) {
     let item = "/api/copilot/inbox/permission-00000000-0000-4000-8000-000000000000";
     met.post(&app, item, "deny", ErrorName::NotPending).await;
     met.post(&app, item, "perhaps", ErrorName::InvalidAnswer).await;
+    app.finish().await;
+}
+
+async fn budgets(met: &mut Met) {
+    let one_turn = Budget { turns: 1.try_into().ok(), ..Budget::default() };
+    let app = TestApp::with(Options { session_budget: one_turn, ..options() });
+    let mut entry = entry_of(&[("job", task("ok"))]);
+    entry["tasks"]["ok"]["model"] = json!({ "id": FICKLE_MODEL });
+    entry["tasks"]["ok"]["budget"] = json!({ "tokens": 1 });
+    app.install(&entry).await;
+    met.post(&app, "/api/copilot/job/start/job", "/", ErrorName::BudgetNotSupported).await;
+    let session = app.start_with(&["do nothing"]).await;
+    session.read_until_idle("t").await;
+    met.post(&app, &session.path("query"), "say hello", ErrorName::BudgetExceeded).await;
+    let start = format!("/api/copilot/task/start/ok/session/{}", session.id);
+    met.post(&app, &start, "", ErrorName::BudgetExceeded).await;
     app.finish().await;
 }
 

@@ -36,6 +36,7 @@ use server::security::host::OwnNames;
 use server::site::Site;
 use store::live::{LiveSettings, LiveShared};
 use store::portal::PortalLog;
+use wire::Budget;
 
 use alias::Alias;
 pub use session::{MODEL, TestSession, is_pending, unknown_session};
@@ -78,6 +79,10 @@ pub struct Options {
     pub extensions: ExtensionSettings,
     /// The limits of jobs.
     pub jobs: JobSettings,
+    /// How much each session may use.
+    pub session_budget: Budget,
+    /// How much each task may use whose definition does not say so.
+    pub task_budget: Budget,
     /// The times and limits of live calls.
     pub live: LiveSettings,
     /// Whether the model ids of test mode exist.
@@ -104,6 +109,8 @@ impl Default for Options {
             max_queries: 100,
             extensions: ExtensionSettings::default(),
             jobs: JobSettings::default(),
+            session_budget: Budget::default(),
+            task_budget: Budget::default(),
             live: LiveSettings::for_tests(),
             test_models: true,
             further_models: &[],
@@ -142,12 +149,18 @@ impl TestApp {
                 max_sessions: options.max_sessions,
                 max_queries: options.max_queries,
                 extensions: options.extensions,
+                budget: options.session_budget,
                 ..SessionSettings::new("/")
             },
             live.clone(),
             lifecycle.clone(),
         );
-        let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
+        let tasks = TaskManager::new(
+            sessions.clone(),
+            options.task_budget,
+            live.clone(),
+            lifecycle.clone(),
+        );
         let jobs = JobManager::new(tasks.clone(), options.jobs, live.clone(), lifecycle.clone());
         let portal = PortalLog::new(live.clone(), &lifecycle);
         let entries = EntryStore::new(portal);
@@ -197,7 +210,7 @@ impl TestApp {
 
     /// Narrows the rights of jobs, as a change of the settings file does.
     pub fn narrow_jobs(&self, permissions: wire::PermissionMode) {
-        self.jobs.narrow(permissions);
+        self.jobs.narrow(permissions, Budget::default());
     }
 
     /// Stops all runs, jobs, tasks and sessions.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::chart::Chart;
 use crate::entry::{Entry, GridRow, Job};
 use crate::tagged::tagged;
-use crate::{EntityState, JobId, TaskId, Usage, WorkState};
+use crate::{Budget, EntityState, JobId, Spent, TaskId, Usage, WorkState};
 
 /// The answer of `job`: the jobs that can be started, without the rest of the entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -133,6 +133,12 @@ pub struct JobStatusReply {
     /// Tokens and cost of all tasks that have ended, as far as their providers report them.
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
+    /// How much all tasks may use together.
+    #[serde(default, skip_serializing_if = "Budget::is_empty")]
+    pub budget: Budget,
+    /// How much of that was used so far, by tasks that run as well.
+    #[serde(default)]
+    pub spent: Spent,
     /// All works of the job by their numbers, each with its last run. A job of an earlier version
     /// lists only those that have been started.
     pub tasks: Vec<JobTask>,
@@ -341,6 +347,8 @@ mod tests {
             reason: Some("r".to_owned()),
             reason_work_id: Some(1),
             usage: Usage { input_tokens: 3, ..Usage::default() },
+            budget: serde_json::from_str(r#"{"turns":5}"#).expect("a budget"),
+            spent: Spent { minutes: 0.5, turns: 2, tokens: 3, cost: 0.0 },
             tasks,
         };
         assert_spelling(
@@ -348,7 +356,8 @@ mod tests {
             &format!(
                 concat!(
                     r#"{{"jobId":"{}","jobName":"scrum","startTime":"2026-01-02T03:04:05Z","#,
-                    r#""serverTime":"n","status":"Running","state":"waiting","reason":"r","reasonWorkId":1,"usage":{{"inputTokens":3,"outputTokens":0}},"tasks":["#,
+                    r#""serverTime":"n","status":"Running","state":"waiting","reason":"r","reasonWorkId":1,"usage":{{"inputTokens":3,"outputTokens":0}},"#,
+                    r#""budget":{{"turns":5}},"spent":{{"minutes":0.5,"turns":2,"tokens":3,"cost":0.0}},"tasks":["#,
                     r#"{{"workIdInJob":0,"name":"n","status":"Succeeded","state":"queued","startTime":"s","endTime":"e"}},"#,
                     r#"{{"workIdInJob":1,"name":"n","status":"Failed","state":"false","reason":"r","startTime":"s","endTime":"e"}},"#,
                     r#"{{"workIdInJob":2,"taskId":"{}","name":"n","status":"Running","state":"queued","startTime":"s"}},"#,

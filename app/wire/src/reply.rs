@@ -76,6 +76,10 @@ error_names! {
     /// Something still runs that must have ended for this.
     StillRunning,
     InvalidTitle,
+    /// A limit that the model's provider reports no figures for.
+    BudgetNotSupported,
+    /// The session has used up its budget.
+    BudgetExceeded,
     /// Nothing can be kept at the moment: the disk is full, or the store fails.
     StoreUnavailable,
 }

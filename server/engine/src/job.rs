@@ -31,6 +31,7 @@ mod tests;
 use store::journal::StoreError;
 use wire::ErrorName;
 
+use crate::budget::BudgetNotSupported;
 use crate::session::StartError;
 
 pub use manager::{JobManager, JobSettings};
@@ -53,6 +54,9 @@ pub enum JobError {
     /// Only a job that has ended can be deleted.
     #[error("the job is still running")]
     StillRunning,
+    /// A budget can't be kept with a model that the job uses.
+    #[error(transparent)]
+    BudgetNotSupported(#[from] BudgetNotSupported),
     /// The job could not be stored or read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -67,6 +71,7 @@ impl JobError {
             Self::UserInputRequired => ErrorName::UserInputRequired,
             Self::TooManyJobs => ErrorName::TooManyJobs,
             Self::StillRunning => ErrorName::StillRunning,
+            Self::BudgetNotSupported(_) => ErrorName::BudgetNotSupported,
             Self::Store(_) => ErrorName::StoreUnavailable,
         }
     }

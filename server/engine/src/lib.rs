@@ -1,5 +1,6 @@
 //! The domain: sessions, tasks, jobs and the bridge. Serves no HTTP and knows no pages.
 //!
+//! - `budget`: what tasks, jobs and sessions may use, and have used.
 //! - [`session`]: a conversation with an agent.
 //! - [`inbox`]: everything that waits for a person.
 //! - [`entry`]: the tasks and jobs that the portal offers.
@@ -9,6 +10,7 @@
 //! - [`bridge`]: prompts and agent runs in workspace folders, for plain HTTP clients.
 
 pub mod bridge;
+mod budget;
 pub mod entry;
 pub mod inbox;
 pub mod job;
@@ -17,3 +19,5 @@ mod running;
 pub mod session;
 pub mod task;
 pub mod trust;
+
+pub use budget::BudgetNotSupported;

@@ -27,6 +27,7 @@
 //!   stop, with a `sessionError` at the end of the log.
 
 mod agent;
+mod allowance;
 mod answers;
 mod asking;
 mod context;
@@ -63,8 +64,11 @@ use agents::permission::{SessionPermissions, WorkOfJob};
 use serde_json::Value;
 use store::fold::ProjectLink;
 use store::journal::StoreError;
-use wire::{ErrorName, PermissionMode, SessionId, TaskId, TurnEnding, Usage};
+use wire::{ErrorName, PermissionMode, Reached, SessionId, TaskId, TurnEnding, Usage};
 
+use crate::budget::BudgetNotSupported;
+
+pub use allowance::SetBudgetError;
 pub use fallback_list::FallbackError;
 pub use folder::check_folder;
 pub use handle::Session;
@@ -113,6 +117,9 @@ pub enum StartError {
     /// The provider could not start the agent; holds its error.
     #[error("the agent did not start: {0}")]
     ModelNotAvailable(String),
+    /// The default budget of sessions can't be kept with this model.
+    #[error(transparent)]
+    BudgetNotSupported(#[from] BudgetNotSupported),
     /// The new session could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -127,6 +134,7 @@ impl StartError {
             Self::WorkingDirectoryNotExists(_) => ErrorName::WorkingDirectoryNotExists,
             Self::TooManySessions => ErrorName::TooManySessions,
             Self::ModelNotAvailable(_) => ErrorName::ModelNotAvailable,
+            Self::BudgetNotSupported(_) => ErrorName::BudgetNotSupported,
             Self::Store(_) => ErrorName::StoreUnavailable,
         }
     }
@@ -153,6 +161,9 @@ pub enum SessionError {
     /// Its agent was freed, and can't be resumed as the limit of open sessions is reached.
     #[error("too many sessions are open")]
     TooManySessions,
+    /// Its budget is used up: it takes no prompts until that is raised.
+    #[error("the session's budget is used up")]
+    BudgetExceeded,
     /// The store can't take the change, so the request is refused.
     #[error("nothing can be kept at the moment")]
     StoreUnavailable,
@@ -174,6 +185,7 @@ impl SessionError {
             Self::ModelNotAvailable => ErrorName::ModelNotAvailable,
             Self::StillRunning => ErrorName::StillRunning,
             Self::TooManySessions => ErrorName::TooManySessions,
+            Self::BudgetExceeded => ErrorName::BudgetExceeded,
             Self::StoreUnavailable => ErrorName::StoreUnavailable,
         }
     }
@@ -221,7 +233,7 @@ impl TurnOutcome {
 }
 
 /// How a turn ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum TurnEnd {
     /// The prompt was answered.
     Idle,
@@ -229,6 +241,8 @@ pub enum TurnEnd {
     Aborted,
     /// It failed; the session stays open.
     Failed(String),
+    /// It was cut short by a budget, of the session or of the task that sent the prompt.
+    OverBudget(Reached),
     /// The agent crashed, which ended the session; holds the error.
     Crashed(String),
 }
@@ -239,7 +253,7 @@ impl TurnEnd {
         match self {
             Self::Idle => TurnEnding::Completed,
             Self::Aborted => TurnEnding::Aborted,
-            Self::Failed(_) | Self::Crashed(_) => TurnEnding::Failed,
+            Self::Failed(_) | Self::OverBudget(_) | Self::Crashed(_) => TurnEnding::Failed,
         }
     }
 }

@@ -27,11 +27,13 @@ mod tests;
 
 use wire::ErrorName;
 
+use crate::budget::BudgetNotSupported;
+
 pub use flow::TaskEnd;
 pub use manager::{ManagedTask, RunningTask, TaskManager};
 
 /// Why a task was not started or stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TaskError {
     /// The session to borrow isn't open.
     #[error("no such session")]
@@ -42,15 +44,23 @@ pub enum TaskError {
     /// It runs in a user's session, and ends with its turns.
     #[error("a task in a borrowed session cannot be stopped")]
     TaskCannotClose,
+    /// The budget of the session to borrow is used up.
+    #[error("the session's budget is used up")]
+    BudgetExceeded,
+    /// The task's budget can't be kept with the session's model.
+    #[error(transparent)]
+    BudgetNotSupported(#[from] BudgetNotSupported),
 }
 
 impl TaskError {
     /// The error's name on the wire.
-    pub fn name(self) -> ErrorName {
+    pub fn name(&self) -> ErrorName {
         match self {
             Self::SessionNotFound => ErrorName::SessionNotFound,
             Self::TaskNotFound => ErrorName::TaskNotFound,
             Self::TaskCannotClose => ErrorName::TaskCannotClose,
+            Self::BudgetExceeded => ErrorName::BudgetExceeded,
+            Self::BudgetNotSupported(_) => ErrorName::BudgetNotSupported,
         }
     }
 }

@@ -126,6 +126,8 @@ pub(super) fn bridge_refused(error: &BridgeError) -> Response {
         BridgeError::TooManyMessages { .. } => (StatusCode::TOO_MANY_REQUESTS, "TooManyMessages"),
         BridgeError::TooManyRuns => (StatusCode::TOO_MANY_REQUESTS, "TooManyRuns"),
         BridgeError::TooManyClients => (StatusCode::TOO_MANY_REQUESTS, "TooManyClients"),
+        BridgeError::BudgetExceeded => (StatusCode::FORBIDDEN, "BudgetExceeded"),
+        BridgeError::BudgetNotSupported(_) => (StatusCode::BAD_REQUEST, "BudgetNotSupported"),
         BridgeError::NotStarted(_) => (StatusCode::SERVICE_UNAVAILABLE, "SessionNotStarted"),
         BridgeError::Store(_) => (StatusCode::SERVICE_UNAVAILABLE, "StoreUnavailable"),
         BridgeError::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "Stopping"),

@@ -99,6 +99,7 @@ fn split_first_line(text: &str) -> (&str, &str) {
 fn said_no(error: &JobError) -> Response {
     let message = match error {
         JobError::WorkingDirectory(error) => Some(error.to_string()),
+        JobError::BudgetNotSupported(error) => Some(error.to_string()),
         JobError::Store(error) => Some(error.to_string()),
         _ => None,
     };

@@ -33,6 +33,9 @@ pub(super) async fn start_task(
     };
     let task_id = match started {
         Ok(task_id) => task_id,
+        Err(error @ TaskError::BudgetNotSupported(_)) => {
+            return error::said_no(error.name(), Some(&error.to_string()));
+        }
         Err(error) => return error::said_no(error.name(), None),
     };
     match state.tasks.live().durable(task_id).await {

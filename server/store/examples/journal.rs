@@ -13,7 +13,7 @@ use store::fold::{Fold, SessionFold, SessionNote};
 use store::journal::{Append, Fact, Journal, SqliteJournal, Ticket};
 use store::live::LiveEntry;
 use tokio::task::JoinSet;
-use wire::{PermissionMode, SessionId, SessionResponse, ToolResult};
+use wire::{Budget, PermissionMode, SessionId, SessionResponse, ToolResult};
 
 const APPENDERS: [usize; 3] = [1, 64, 512];
 const MEASURED: Duration = Duration::from_secs(3);
@@ -136,6 +136,7 @@ impl Session {
             continued_from: None,
             replaced: 0,
             project: None,
+            budget: Budget::default(),
         };
         let mut fold = SessionFold::default();
         fold.note(now, &started);

@@ -304,6 +304,8 @@ fn status(job: JobStatus, end: Option<&str>, works: &[(u32, WorkStatus, &str)]) 
         reason: None,
         reason_work_id: None,
         usage: Usage::default(),
+        budget: wire::Budget::default(),
+        spent: wire::Spent::default(),
         tasks: tasks.collect(),
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use store::journal::StoreError;
 
 use super::settings::{MAX_TEXT, MOST_STEPS};
+use crate::budget::BudgetNotSupported;
 use crate::session::{SessionError, StartError};
 
 /// Why the bridge refused a request.
@@ -55,6 +56,12 @@ pub enum BridgeError {
     /// The request can't be kept, so it was not carried out.
     #[error("{0}")]
     Store(String),
+    /// The budget of the project's session is used up.
+    #[error("{}", SessionError::BudgetExceeded)]
+    BudgetExceeded,
+    /// The budget of the project's session can't be kept with the model of the message.
+    #[error(transparent)]
+    BudgetNotSupported(#[from] BudgetNotSupported),
     /// The server is shutting down.
     #[error("the server is stopping")]
     Stopping,
@@ -71,6 +78,7 @@ impl From<SessionError> for BridgeError {
         match error {
             SessionError::StoreUnavailable => Self::Store(error.to_string()),
             SessionError::TooManyQueries => Self::TooManyRuns,
+            SessionError::BudgetExceeded => Self::BudgetExceeded,
             _ => Self::NotStarted(error.to_string()),
         }
     }

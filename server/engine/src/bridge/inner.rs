@@ -24,6 +24,7 @@ use super::project::{self, PREFERRED_MODEL, Project, default_model};
 use super::reading::Reading;
 use super::settings::{AgentRules, BridgeSettings, WorkspaceFolder};
 use super::source::Source;
+use crate::budget::check_support;
 use crate::session::{Hosting, ProjectHost, Session, SessionError, SessionManager};
 
 /// How many runs of one project may wait or be running.
@@ -193,6 +194,10 @@ impl Inner {
         let session = self.open_session(project, message.model.as_deref()).await?;
         if session.unfinished() >= MAX_RUNS {
             return Err(BridgeError::TooManyRuns);
+        }
+        if let Some(model) = &message.model {
+            let catalog = self.sessions.catalog();
+            check_support(catalog, model, &session.budget().budget).await?;
         }
         let session = match session.send_message(message.clone()) {
             // It has ended or was parked just now.

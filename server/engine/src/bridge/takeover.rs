@@ -10,7 +10,7 @@ use serde::Deserialize;
 use store::fold::{Fold, ProjectLink, SessionFold, SessionNote};
 use store::journal::{Append, Fact, Journal, StoreError};
 use wire::bridge::{HistoryMessage, ProjectMessage, ProjectMessageEnd, Role, RunEnd};
-use wire::{PermissionMode, SessionId, SessionResponse};
+use wire::{Budget, PermissionMode, SessionId, SessionResponse};
 
 use super::project::Project;
 
@@ -73,6 +73,7 @@ fn session_of(session: SessionId, project: &Project, document: Document, now: u6
             task: None,
             continued_from: None,
             replaced: 0,
+            budget: Budget::default(),
             project: Some(ProjectLink { id: project.id.clone(), created, previous: None }),
         },
     );

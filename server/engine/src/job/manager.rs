@@ -12,8 +12,11 @@ use platform::memory::shrink;
 use store::fold::{JobFold, JobNote, refold};
 use store::live::{LiveRegistry, LiveShared};
 use tokio::time::Instant;
-use wire::entry::Entry;
-use wire::{JobId, JobInfo, JobResponse, JobStatusReply, JobVerdicts, PermissionMode, RunningJobs};
+use wire::entry::{Entry, Job};
+use wire::{
+    Budget, JobId, JobInfo, JobResponse, JobStatusReply, JobVerdicts, PermissionMode, RunningJobs,
+    Spent,
+};
 
 use super::JobError;
 use super::places::Places;
@@ -21,6 +24,7 @@ use super::record::{Record, Report};
 use super::run::{EndOfJob, JobRun};
 use super::status::{Waiting, status_reply};
 use super::verdicts;
+use crate::budget::{BudgetNotSupported, Meter};
 use crate::running::{Handle, stop_all};
 use crate::session::check_folder;
 use crate::task::TaskManager;
@@ -34,6 +38,8 @@ pub struct JobSettings {
     pub max_tasks_per_job: NonZeroU16,
     /// How permission requests of a job's tools are answered, unless its definition has a mode.
     pub permissions: PermissionMode,
+    /// How much a run of a job may use whose definition does not say so.
+    pub budget: Budget,
     /// How many jobs may run at a time.
     pub max_jobs: usize,
     /// How long a job is listed after its end.
@@ -48,6 +54,7 @@ impl Default for JobSettings {
             max_tasks: const { NonZeroU16::new(32).expect("not zero") },
             max_tasks_per_job: const { NonZeroU16::new(8).expect("not zero") },
             permissions: PermissionMode::ApproveAll,
+            budget: Budget::default(),
             max_jobs: 500,
             keep_finished: Duration::from_hours(1),
             max_finished: 1_000,
@@ -62,6 +69,8 @@ pub struct JobManager {
     settings: JobSettings,
     /// Permission mode of jobs whose definition has none.
     default_mode: DefaultMode,
+    /// Budget of jobs whose definition has none.
+    budget: Mutex<Budget>,
     lifecycle: Lifecycle,
     live: Arc<LiveRegistry<JobId, JobResponse>>,
     jobs: Mutex<Jobs>,
@@ -94,6 +103,7 @@ impl JobManager {
             tasks,
             places: Places::new(settings.max_tasks, settings.max_tasks_per_job),
             default_mode: DefaultMode::new(settings.permissions, ModeLimit::default()),
+            budget: Mutex::new(settings.budget),
             settings,
             live: LiveRegistry::new(live, &lifecycle),
             jobs: Mutex::default(),
@@ -119,12 +129,18 @@ impl JobManager {
         if job.require_user_input && user_input.trim().is_empty() {
             return Err(JobError::UserInputRequired);
         }
+        let budget = job.budget.unwrap_or_default().or(*self.budget.lock());
+        self.check_budgets(&entry, job, &budget).await?;
 
         // No await until it runs, so that a cancelled call starts a job completely or not at all.
         let id = JobId::generate();
         let handle = Handle::new(self.lifecycle.token());
         let log = self.live.prepare(id);
-        let record = Arc::new(Record::new(id, log.clone(), handle.clone()));
+        let ledger = log.clone();
+        let meter = Meter::new(budget, Spent::default())
+            .noted_in(move |spent| ledger.note(&JobNote::Spent(spent)));
+        let meter = Arc::new(meter);
+        let record = Arc::new(Record::new(id, log.clone(), meter.clone(), handle.clone()));
         self.jobs.lock().add(record.clone(), &self.settings)?;
         // Known before it is in any list, or a reader could load it a second time.
         self.live.add(id, log.clone());
@@ -133,6 +149,7 @@ impl JobManager {
             folder: working_directory.to_owned(),
             input: user_input.clone(),
             work: Some(job.work.clone()),
+            budget,
         });
         let report = Report { record, log };
         let manager = Arc::downgrade(self);
@@ -149,6 +166,7 @@ impl JobManager {
                 },
             },
             user_input,
+            meter,
             tasks: self.tasks.clone(),
             places: self.places.clone(),
             lifecycle: self.lifecycle.clone(),
@@ -164,9 +182,25 @@ impl JobManager {
         Ok(id)
     }
 
-    /// Restricts the default permission mode, for running jobs as well.
-    pub fn narrow(&self, permissions: PermissionMode) {
+    /// Checks that the models of all its tasks report what the budgets limit.
+    async fn check_budgets(
+        &self,
+        entry: &Entry,
+        job: &Job,
+        budget: &Budget,
+    ) -> Result<(), BudgetNotSupported> {
+        for work in job.work.task_refs() {
+            let Some(task) = entry.tasks.get(work.task_id) else { continue };
+            self.tasks.check_budget(entry, task, work.model_override, budget).await?;
+        }
+        Ok(())
+    }
+
+    /// Restricts the default permission mode, for running jobs as well, and the budget of new ones.
+    pub fn narrow(&self, permissions: PermissionMode, budget: Budget) {
         self.default_mode.narrow(permissions);
+        let mut own = self.budget.lock();
+        *own = own.narrowed_by(budget);
     }
 
     /// Ends a job and waits until none of its tasks is running. Does nothing to one that has ended.

@@ -9,6 +9,7 @@ use store::live::LiveLog;
 use wire::{FailureCause, JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, TaskId, Usage};
 
 use super::status::{Waiting, job_info, status_reply};
+use crate::budget::Meter;
 use crate::running::Handle;
 
 /// A run of a job. Once it has ended, its size is bounded by the job's, however many iterations its
@@ -16,6 +17,7 @@ use crate::running::Handle;
 pub(super) struct Record {
     pub(super) id: JobId,
     pub(super) handle: Handle,
+    meter: Arc<Meter>,
     source: Mutex<Source>,
     /// The works that wait for a place. Not stored: they mean nothing once the job has ended.
     queued: Mutex<BTreeSet<u32>>,
@@ -30,8 +32,13 @@ enum Source {
 
 impl Record {
     /// A run whose fold is in its log.
-    pub(super) fn new(id: JobId, log: Arc<LiveLog<JobResponse>>, handle: Handle) -> Self {
-        Self { id, handle, source: Mutex::new(Source::Log(log)), queued: Mutex::default() }
+    pub(super) fn new(
+        id: JobId,
+        log: Arc<LiveLog<JobResponse>>,
+        meter: Arc<Meter>,
+        handle: Handle,
+    ) -> Self {
+        Self { id, handle, meter, source: Mutex::new(Source::Log(log)), queued: Mutex::default() }
     }
 
     fn read<T: Default>(&self, read: impl FnOnce(&JobFold) -> T) -> T {
@@ -51,7 +58,9 @@ impl Record {
     /// The run's status with all its works. `for_people` are those that wait for somebody's answer.
     pub(super) fn status(&self, for_people: BTreeSet<u32>) -> Option<JobStatusReply> {
         let waiting = self.waiting(for_people);
-        self.read(|fold| Some(status_reply(self.id, fold, &waiting)))
+        let status = self.read(|fold| Some(status_reply(self.id, fold, &waiting)));
+        // The fold does not have the time since the last note.
+        status.map(|status| JobStatusReply { spent: self.meter.spent(), ..status })
     }
 
     fn waiting(&self, for_people: BTreeSet<u32>) -> Waiting {

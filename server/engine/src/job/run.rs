@@ -15,6 +15,7 @@ use wire::{JobStatus, Usage};
 use super::places::{Place, PlaceQueue, Places};
 use super::plan::{Next, Plan, WorkStopped};
 use super::record::Report;
+use crate::budget::Meter;
 use crate::running::{Conclude, Ending};
 use crate::task::{ManagedTask, RunningTask, TaskEnd, TaskManager};
 
@@ -25,6 +26,8 @@ pub(super) struct JobRun {
     pub(super) working_directory: String,
     pub(super) permissions: SessionPermissions,
     pub(super) user_input: String,
+    /// Counts for all its tasks.
+    pub(super) meter: Arc<Meter>,
     pub(super) tasks: Arc<TaskManager>,
     pub(super) places: Places,
     pub(super) lifecycle: Lifecycle,
@@ -33,6 +36,7 @@ pub(super) struct JobRun {
 impl JobRun {
     /// Runs the job. All its tasks are dropped before its end is reported.
     pub(super) async fn run(self, mut end: Ending<EndOfJob>) {
+        let running = self.meter.run();
         let mut errors = Vec::new();
         let work = &self.entry.jobs[&self.name].work;
         let status = match Plan::new(work) {
@@ -57,6 +61,8 @@ impl JobRun {
                 JobStatus::Failed
             }
         };
+        // Before the end is reported, which closes the log.
+        drop(running);
         end.status = status;
         end.errors = errors;
         end.is_interrupted = status == JobStatus::Canceled && self.lifecycle.is_ending();
@@ -134,6 +140,7 @@ impl Execution<'_> {
             permissions: self.run.permissions.clone(),
             work: Some(WorkOfJob { job: self.report.record.id, work_id }),
             user_input: self.run.user_input.clone(),
+            job_meter: Some(self.run.meter.clone()),
         });
         let task = StopOnDrop(task.map_err(|error| format!("{}: {error}", work.task_id))?);
         self.report.work_started(work_id, task.0.id);
@@ -261,7 +268,7 @@ mod tests {
 
     use store::fold::JobNote;
     use store::live::{LiveLog, LiveSettings, LiveShared, ReaderKey};
-    use wire::{JobId, JobResponse, TaskId};
+    use wire::{Budget, JobId, JobResponse, Spent, TaskId};
 
     use super::*;
     use crate::job::record::Record;
@@ -277,9 +284,11 @@ mod tests {
             folder: String::new(),
             input: String::new(),
             work: None,
+            budget: Budget::default(),
         });
         let handle = Handle::new(CancellationToken::new());
-        let record = Arc::new(Record::new(id, log.clone(), handle));
+        let meter = Arc::new(Meter::new(Budget::default(), Spent::default()));
+        let record = Arc::new(Record::new(id, log.clone(), meter, handle));
         let report = Report { record: record.clone(), log: log.clone() };
         let finished = Arc::new(AtomicBool::new(false));
         let noted = finished.clone();

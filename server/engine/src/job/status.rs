@@ -47,6 +47,8 @@ pub(super) fn status_reply(job_id: JobId, fold: &JobFold, waiting: &Waiting) -> 
         reason,
         reason_work_id: work_id,
         usage: fold.usage(),
+        budget: fold.budget(),
+        spent: fold.spent(),
         tasks: tasks(fold, waiting),
     }
 }
@@ -128,7 +130,7 @@ mod tests {
     use store::fold::{Canceler, Fold, JobNote};
     use wire::entry::Work;
     use wire::entry::testing::{alt, number, repeat, seq, task};
-    use wire::{FailureCause, JobResponse, TaskId};
+    use wire::{Budget, FailureCause, JobResponse, TaskId};
 
     use super::*;
 
@@ -138,7 +140,8 @@ mod tests {
         number(&mut work, &mut 0);
         let mut fold = JobFold::default();
         let (name, folder, input) = ("j".to_owned(), String::new(), String::new());
-        fold.note(1, &JobNote::Started { name, folder, input, work: Some(work) });
+        let budget = Budget::default();
+        fold.note(1, &JobNote::Started { name, folder, input, work: Some(work), budget });
         for (word, at) in words.split_whitespace().zip((2..).step_by(3)) {
             let (id, how) = word.split_at(word.len() - 1);
             let work_id = id.parse().expect("a number");

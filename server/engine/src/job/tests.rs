@@ -1,20 +1,23 @@
 //! Jobs on simulated models: who is asking when one of their tools needs permission, and what a
 //! restart makes of them.
 
+mod budgets;
+
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agents::Catalog;
 use agents::permission::Answer;
 use agents::simulated::{Simulated, SimulatedSettings};
+use agents::{AgentBackend, Catalog};
 use platform::lifecycle::Lifecycle;
 use serde_json::json;
 use store::fold::RunDetail;
 use store::journal::{Journal, SqliteJournal};
 use store::live::{LiveSettings, LiveShared};
 use wire::entry::Entry;
-use wire::{EntityState, InboxItem, JobStatus, PermissionMode, WorkState, WorkStatus};
+use wire::{Budget, EntityState, InboxItem, JobStatus, PermissionMode, WorkState, WorkStatus};
 
 use super::*;
 use crate::recovery::recover;
@@ -41,13 +44,24 @@ impl Harness {
     }
 
     fn with(live: Arc<LiveShared>) -> Self {
+        Self::with_budget(live, Budget::default(), Vec::new())
+    }
+
+    /// With a budget for jobs that name none, and further models.
+    fn with_budget(
+        live: Arc<LiveShared>,
+        budget: Budget,
+        further: Vec<Arc<dyn AgentBackend>>,
+    ) -> Self {
         let lifecycle = Lifecycle::new();
         let simulated = Arc::new(Simulated::new(SimulatedSettings::for_tests()));
-        let catalog = Catalog::new([simulated as Arc<_>]);
+        let catalog = Catalog::new(iter::once(simulated as Arc<_>).chain(further));
         let settings = SessionSettings::new("/");
         let sessions = SessionManager::new(catalog, settings, live.clone(), lifecycle.clone());
-        let tasks = TaskManager::new(sessions.clone(), live.clone(), lifecycle.clone());
-        let settings = JobSettings { permissions: PermissionMode::Ask, ..JobSettings::default() };
+        let tasks =
+            TaskManager::new(sessions.clone(), Budget::default(), live.clone(), lifecycle.clone());
+        let permissions = PermissionMode::Ask;
+        let settings = JobSettings { permissions, budget, ..JobSettings::default() };
         let jobs = JobManager::new(tasks.clone(), settings, live, lifecycle.clone());
         let folder = tempfile::tempdir().expect("a folder");
         Self { sessions, tasks, jobs, lifecycle, folder }
@@ -210,7 +224,7 @@ async fn a_question_of_a_job_is_refused_when_jobs_may_not_do_anything_any_more()
     let started = harness.jobs.start(entry(), "j", harness.folder(), String::new());
     let job = started.await.expect("a job");
     harness.questions(1).await;
-    harness.jobs.narrow(PermissionMode::Deny);
+    harness.jobs.narrow(PermissionMode::Deny, Budget::default());
     // The second work's tool is denied without a request.
     while harness.jobs.status(job).await.expect("a job").end_time.is_none() {
         tokio::task::yield_now().await;

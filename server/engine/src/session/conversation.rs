@@ -1,6 +1,7 @@
 //! The future that runs a session: one turn after the other, until it is stopped or crashes.
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,8 +11,8 @@ use extensions::{ErrorHandling, SessionExtensions};
 use store::fold::{INTERRUPTED, PromptAuthor};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
-use wire::TurnEnding;
 use wire::bridge::{Mode, RunEnd};
+use wire::{Reached, TurnEnding};
 
 use super::agent::SessionAgent;
 use super::fallback::Fallback;
@@ -20,7 +21,11 @@ use super::parking::Parking;
 use super::queue::{Queue, QueuedPrompt, run_end};
 use super::stream::Stream;
 use super::{TurnEnd, TurnOutcome};
+use crate::budget::{Meter, rounded};
 use crate::running::{Conclude, Ending};
+
+/// How long a turn may go on after its budget is used up.
+const BUDGET_GRACE: Duration = Duration::from_secs(1);
 
 /// How long an agent may take to react to an abort, and to shut down. Then it is dropped.
 const GRACE: Duration = Duration::from_secs(2);
@@ -40,7 +45,7 @@ pub(super) struct Conversation {
     pub(super) agent: SessionAgent,
     pub(super) extensions: Arc<SessionExtensions>,
     /// The models that continue failed turns; `None` if the session never has any.
-    pub(super) fallback: Option<Fallback>,
+    pub(super) fallback: Option<Arc<Fallback>>,
     pub(super) end: Ending<EndOfSession>,
 }
 
@@ -49,6 +54,7 @@ pub(super) struct EndOfSession {
     pub(super) stream: Arc<Stream>,
     pub(super) queue: Arc<Queue>,
     pub(super) desk: PermissionDesk,
+    pub(super) meter: Arc<Meter>,
     /// Cancelled to stop the session.
     pub(super) stop: CancellationToken,
     /// Cancelled at shutdown if stopped sessions will continue after the restart.
@@ -146,12 +152,12 @@ impl Conversation {
 
     async fn run_turn(&mut self, prompt: &QueuedPrompt) -> TurnOutcome {
         let stream = Arc::clone(&self.end.stream);
-        stream.begin(&prompt.text, prompt.author);
+        stream.begin(&prompt.text, prompt.author, prompt.task.clone());
         // The prompt is durable before the agent sees it.
         let kept = prompt.abort.run_until_cancelled(stream.durable()).await;
-        let result = match kept {
-            Some(Err(error)) => Err(AgentError::Failed(error.to_string())),
-            Some(Ok(())) | None => self.run_attempts(prompt, options_of(prompt)).await,
+        let (result, over_budget) = match kept {
+            Some(Err(error)) => (Err(AgentError::Failed(error.to_string())), None),
+            Some(Ok(())) | None => self.run_within_budget(prompt).await,
         };
         // Some agents ask for permission outside their turn. Nothing waits for those answers any
         // more.
@@ -166,6 +172,10 @@ impl Conversation {
         let stop = result.as_ref().ok().copied();
         let ended = match result {
             Err(AgentError::Crashed(message)) => TurnEnd::Crashed(message),
+            _ if let Some((owner, reached)) = over_budget => {
+                stream.error(&owner.explain(reached));
+                TurnEnd::OverBudget(reached)
+            }
             Err(
                 AgentError::Failed(message)
                 | AgentError::Unavailable(message)
@@ -199,6 +209,42 @@ impl Conversation {
         }
     }
 
+    /// Runs a turn, until a budget ends it: the session's, or that of the task which sent the prompt.
+    /// A turn that is over by the time its usage is known has ended in its own way.
+    async fn run_within_budget(
+        &mut self,
+        prompt: &QueuedPrompt,
+    ) -> (Result<TurnStop, AgentError>, Option<(Owner, Reached)>) {
+        let (meter, stream) = (Arc::clone(&self.end.meter), Arc::clone(&self.end.stream));
+        let before = meter.spent().minutes;
+        let running = meter.run();
+        let mut attempts = pin!(self.run_attempts(prompt, options_of(prompt)));
+        let of_task = async {
+            match &prompt.task {
+                Some(task) => task.exhausted().await,
+                None => std::future::pending().await,
+            }
+        };
+        let ended = tokio::select! {
+            biased;
+            result = &mut attempts => Ok(result),
+            reached = meter.exhausted() => Err((Owner::Session, reached)),
+            reached = of_task => Err((Owner::Task, reached)),
+        };
+        let ended = match ended {
+            Ok(result) => (result, None),
+            Err(over_budget) => {
+                prompt.abort.cancel();
+                // An agent that takes longer is dropped, which ends its turn as well.
+                let aborted = timeout(BUDGET_GRACE, attempts).await;
+                (aborted.unwrap_or(Ok(TurnStop::Answered)), Some(over_budget))
+            }
+        };
+        drop(running);
+        stream.note_time(rounded(meter.spent().minutes - before));
+        ended
+    }
+
     /// Runs a turn: extensions may change its prompt first, and another model may answer it.
     async fn run_attempts(
         &mut self,
@@ -213,11 +259,9 @@ impl Conversation {
         if prompt.author == PromptAuthor::Engine {
             return result;
         }
-        // Taken out, because the agent changes meanwhile.
-        let Some(fallback) = self.fallback.take() else { return result };
-        let result = self.fall_back(&fallback, text, &options, prompt, result).await;
-        self.fallback = Some(fallback);
-        result
+        // Shared, because the agent changes meanwhile, and a turn may be dropped.
+        let Some(fallback) = self.fallback.clone() else { return result };
+        self.fall_back(&fallback, text, &options, prompt, result).await
     }
 
     /// Lets other models answer a prompt that the session's model failed to answer, one after the
@@ -349,6 +393,23 @@ impl Conversation {
                 tracing::warn!("an agent did not abort in time");
                 Ok(TurnStop::Answered)
             }
+        }
+    }
+}
+
+/// Whose budget it is that ended a turn.
+#[derive(Clone, Copy)]
+enum Owner {
+    Session,
+    Task,
+}
+
+impl Owner {
+    fn explain(self, reached: Reached) -> String {
+        let figures = reached.figures();
+        match self {
+            Self::Session => format!("budget of the session used up: {figures}"),
+            Self::Task => format!("budget of the task used up: {figures}"),
         }
     }
 }

@@ -13,6 +13,7 @@ use super::StartError;
 use super::agent::SessionAgent;
 use super::context::Context;
 use super::starter::Starter;
+use crate::budget::check_reports;
 
 /// Finds and starts the fallback models of one session.
 pub(super) struct Fallback {
@@ -69,6 +70,8 @@ impl Fallback {
     ) -> Result<SessionAgent, StartError> {
         let found = self.catalog.find(model).await;
         let found = found.ok_or_else(|| StartError::ModelIdNotFound(model.to_owned()))?;
+        let budget = self.log.fold(SessionFold::budget).unwrap_or_default();
+        check_reports(found.backend.capabilities().reports, model, &budget)?;
         // Before it starts, or it would be given the tools of extensions that it runs itself.
         self.extensions.hand_over(found.backend.capabilities().extensions).await;
         self.starter.start(&found, model.to_owned(), past).await

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
+use agents::ReportedUsage;
 use agents::permission::{Answer, PermissionDesk};
 use extensions::SessionExtensions;
 use futures_util::future::join_all;
@@ -18,6 +19,7 @@ use wire::{Extensions, MessageId, PermissionId, PermissionMode, SessionId, Sessi
 use super::queue::{PendingTurn, Queue};
 use super::stream::Stream;
 use super::{SessionError, SessionSummary};
+use crate::budget::Meter;
 use crate::running::Handle;
 
 /// An open session. It may end while somebody holds this: then it takes no more prompts.
@@ -29,6 +31,9 @@ pub struct Session {
     pub(super) stream: Arc<Stream>,
     pub(super) queue: Arc<Queue>,
     pub(super) desk: PermissionDesk,
+    pub(super) meter: Arc<Meter>,
+    /// What its backend reports, which decides on the limits that its budget may have.
+    pub(super) reports: ReportedUsage,
     pub(super) extensions: Arc<SessionExtensions>,
     /// Whether it belongs to a project of the bridge: its users' prompts are messages to that.
     pub(super) is_of_project: bool,
@@ -107,9 +112,14 @@ impl Session {
         usize::from(is_busy) + waiting
     }
 
-    /// Sends a prompt of the task engine. The returned handle waits for its turn.
-    pub fn send_generated(&self, prompt: String) -> Result<PendingTurn, SessionError> {
-        self.queue.add(prompt, PromptAuthor::Engine)
+    /// Sends a prompt of the task engine. The returned handle waits for its turn. What the turn uses
+    /// also counts for the task, whose budget can end it.
+    pub(crate) fn send_generated(
+        &self,
+        prompt: String,
+        task: Option<Arc<Meter>>,
+    ) -> Result<PendingTurn, SessionError> {
+        self.queue.add_for_task(prompt, task)
     }
 
     /// Ends the running turn, not the session. Waiting prompts still get their turns.

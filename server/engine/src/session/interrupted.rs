@@ -28,7 +28,7 @@ use super::{SessionError, SessionManager};
 struct LeftWaiting {
     /// Those with permission requests.
     asking: Vec<SessionId>,
-    /// The others, if they have queued prompts.
+    /// The others, if they have queued prompts and may answer them.
     queued: Vec<SessionId>,
 }
 
@@ -40,6 +40,10 @@ impl Session {
         answer: &Answer,
     ) -> Result<(), SessionError> {
         let outcome = outcome_of(answer.decision);
+        // Before it is settled: it can still be approved when the budget is raised.
+        if outcome.is_approved() && self.budget_reached().is_some() {
+            return Err(SessionError::BudgetExceeded);
+        }
         let request = self.settle_interrupted(question, outcome, Some(answer))?;
         if outcome.is_approved() {
             let prompt = resumption(&request, answer.text.as_deref());
@@ -172,7 +176,8 @@ impl SessionManager {
                 if record.state == EntityState::Waiting {
                     waiting.asking.push(id);
                 } else if record.parent.is_none()
-                    && SessionDetail::read(&record).is_some_and(|detail| detail.queued > 0)
+                    && SessionDetail::read(&record)
+                        .is_some_and(|detail| detail.queued > 0 && detail.reached.is_none())
                 {
                     waiting.queued.push(id);
                 }

@@ -16,7 +16,7 @@ use store::fold::{Addition, SessionFold, SessionNote, extend};
 use store::live::{LiveRegistry, LiveShared, LiveSource};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use wire::{PermissionMode, SessionId, SessionResponse};
+use wire::{Budget, PermissionMode, SessionId, SessionResponse, Spent};
 
 use super::asking::Asking;
 use super::conversation::{Conversation, EndOfSession, Shutdown};
@@ -34,6 +34,7 @@ use super::starter::Starter;
 use super::stream::Stream;
 use super::toolkit::{Toolkit, WorkspaceParts};
 use super::{SessionError, SessionSummary, StartError, StartOptions};
+use crate::budget::Meter;
 use crate::inbox::{Inbox, QuestionOwner};
 use crate::running::{Handle, stop_all};
 
@@ -66,6 +67,9 @@ pub struct SessionSettings {
     /// The models that continue failed turns of sessions that users open, in this order. They can
     /// choose others per session.
     pub fallback: Vec<String>,
+    /// How much each session may use that a user or the bridge opens, unless somebody sets another
+    /// budget. Sessions of tasks have the budget of their task.
+    pub budget: Budget,
 }
 
 impl SessionSettings {
@@ -83,6 +87,7 @@ impl SessionSettings {
             extensions: ExtensionSettings::default(),
             safeguards: Safeguards::default(),
             fallback: Vec::new(),
+            budget: Budget::default(),
         }
     }
 }
@@ -192,6 +197,7 @@ impl SessionManager {
         earlier: Option<Earlier>,
     ) -> Result<SessionId, StartError> {
         let NewSession { found, model_id, folder, options } = new;
+        let budget = self.first_budget(&found, model_id, &options)?;
         let id = SessionId::generate();
         let log = self.live.prepare(id);
         let replaced = earlier.as_ref().map_or(0, |earlier| earlier.replaced);
@@ -203,9 +209,11 @@ impl SessionManager {
             continued_from: earlier.as_ref().map(|earlier| earlier.id),
             replaced,
             project: options.project.clone().map(|link| *link),
+            budget,
         };
         let past = earlier.map(|earlier| earlier.past);
-        let origin = Origin { past, replaced, beginning: Beginning::New(note) };
+        let meter = Arc::new(Meter::new(budget, Spent::default()));
+        let origin = Origin { past, replaced, beginning: Beginning::New(note), meter };
         let model_id = model_id.to_owned();
         self.open(Opening { id, found, model_id, folder, options, log, origin }).await?;
         self.keep(id).await
@@ -222,7 +230,8 @@ impl SessionManager {
         let time_out = permission_time_out.unwrap_or(self.settings.permission_time_out);
         let owner = Owner { session: id, task, work };
         let asking = Asking::new(self.inbox.clone(), owner, &working_directory, time_out);
-        let stream = Arc::new(Stream::new(log.clone(), asking));
+        let meter = origin.meter.clone();
+        let stream = Arc::new(Stream::new(log.clone(), asking, meter.clone()));
         stream.set_generation(origin.replaced);
         let questions = stream.clone();
         let capabilities = found.backend.capabilities();
@@ -252,8 +261,8 @@ impl SessionManager {
         // all.
         let stop = CancellationToken::new();
         let shutdown = self.shutdown(&desk, &stop);
-        let queue = Queue::new(log.clone(), self.settings.max_queries, stop.clone());
-        let queue = Arc::new(queue);
+        let max_queries = self.settings.max_queries;
+        let queue = Arc::new(Queue::new(log.clone(), max_queries, meter.clone(), stop.clone()));
         // Known before it is in any list, or a reader could load it a second time.
         self.live.add(id, log.clone());
         origin.begin(&log, &stream, &queue);
@@ -288,6 +297,8 @@ impl SessionManager {
             stream: stream.clone(),
             queue: queue.clone(),
             desk: desk.clone(),
+            meter: meter.clone(),
+            reports: capabilities.reports,
             extensions: extensions.clone(),
             is_of_project: project.is_some(),
             handle: Handle::new(stop.clone()),
@@ -299,6 +310,7 @@ impl SessionManager {
             stream,
             queue,
             desk,
+            meter,
             stop,
             suspend: self.suspend.clone(),
             // Sessions of tasks end with their tasks.
@@ -311,6 +323,7 @@ impl SessionManager {
         let end = session.handle.ending(end);
         self.open.add(session.clone());
         tracing::info!(session = %id, model = agent.model, "session started");
+        let fallback = fallback.map(Arc::new);
         let conversation = Conversation { agent, extensions, fallback, end };
         self.lifecycle.spawn(conversation.run(shutdown));
         Ok(session)

@@ -13,6 +13,7 @@ use wire::{SessionId, SessionResponse};
 use super::StartOptions;
 use super::queue::Queue;
 use super::stream::Stream;
+use crate::budget::Meter;
 
 /// What is known of a session before its agent starts.
 pub(super) struct Opening {
@@ -52,6 +53,8 @@ pub(super) struct Origin {
     pub(super) replaced: u32,
     /// Whether the session is new or restored.
     pub(super) beginning: Beginning,
+    /// Counts what it uses.
+    pub(super) meter: Arc<Meter>,
 }
 
 /// Whether a session is new or restored.

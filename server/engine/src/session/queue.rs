@@ -12,6 +12,7 @@ use wire::bridge::{ProjectMessage, ProjectMessageEnd, RunEnd};
 use wire::{MessageId, SessionResponse};
 
 use super::{SessionError, TurnEnd, TurnOutcome};
+use crate::budget::Meter;
 
 /// The error of a run that somebody cancelled.
 const CANCELLED: &str = "cancelled";
@@ -25,6 +26,10 @@ pub(super) struct QueuedPrompt {
     pub(super) message: Option<ProjectMessage>,
     /// Aborts this prompt's turn and no other.
     pub(super) abort: CancellationToken,
+    /// The meter of the task that sent it.
+    pub(super) task: Option<Arc<Meter>>,
+    /// Cancelled when its turn begins.
+    begun: CancellationToken,
     outcome: oneshot::Sender<TurnOutcome>,
 }
 
@@ -48,6 +53,7 @@ impl QueuedPrompt {
 pub struct PendingTurn {
     outcome: oneshot::Receiver<TurnOutcome>,
     abort: CancellationToken,
+    begun: CancellationToken,
 }
 
 impl PendingTurn {
@@ -57,6 +63,11 @@ impl PendingTurn {
         outcome.unwrap_or_else(|_| {
             TurnOutcome::nothing(TurnEnd::Crashed("the session has ended".to_owned()))
         })
+    }
+
+    /// Cancelled when the turn begins.
+    pub(crate) fn begun(&self) -> CancellationToken {
+        self.begun.clone()
     }
 
     /// Ends this prompt's turn, or keeps it from beginning. Other prompts are unaffected.
@@ -71,6 +82,8 @@ pub(super) struct Queue {
     state: Mutex<QueueState>,
     added: Notify,
     capacity: usize,
+    /// The session's meter: nothing has its turn while the budget is used up.
+    meter: Arc<Meter>,
     /// The parent of every prompt's token: stopping the session aborts its turns.
     stop: CancellationToken,
 }
@@ -103,9 +116,10 @@ impl Queue {
     pub(super) fn new(
         log: Arc<LiveLog<SessionResponse>>,
         capacity: usize,
+        meter: Arc<Meter>,
         stop: CancellationToken,
     ) -> Self {
-        Self { log, state: Mutex::default(), added: Notify::new(), capacity, stop }
+        Self { log, state: Mutex::default(), added: Notify::new(), capacity, meter, stop }
     }
 
     /// Queues the prompts that waited when the server stopped, without noting them again. If they
@@ -125,6 +139,9 @@ impl Queue {
                 author: prompt.author,
                 message: prompt.message.clone(),
                 abort: self.stop.child_token(),
+                // Nor does anybody count: the task has ended.
+                task: None,
+                begun: CancellationToken::new(),
                 outcome,
             });
         }
@@ -137,12 +154,21 @@ impl Queue {
         text: String,
         author: PromptAuthor,
     ) -> Result<PendingTurn, SessionError> {
-        self.put(text, author, None, Place::Last)
+        self.put(text, author, None, Place::Last, None)
+    }
+
+    /// Adds a prompt of a task, whose meter counts what the turn uses.
+    pub(super) fn add_for_task(
+        &self,
+        text: String,
+        task: Option<Arc<Meter>>,
+    ) -> Result<PendingTurn, SessionError> {
+        self.put(text, PromptAuthor::Engine, None, Place::Last, task)
     }
 
     /// Adds a message to the session's project. It is a fact, and thus seen by readers.
     pub(super) fn add_message(&self, message: ProjectMessage) -> Result<PendingTurn, SessionError> {
-        self.put(message.text.clone(), PromptAuthor::User, Some(message), Place::Last)
+        self.put(message.text.clone(), PromptAuthor::User, Some(message), Place::Last, None)
     }
 
     /// Adds a prompt before all that wait, however many those are.
@@ -151,12 +177,17 @@ impl Queue {
         text: String,
         author: PromptAuthor,
     ) -> Result<PendingTurn, SessionError> {
-        self.put(text, author, None, Place::First)
+        self.put(text, author, None, Place::First, None)
     }
 
     /// Lets prompts that are held have their turns.
     pub(super) fn release(&self) {
         self.state.lock().held = false;
+        self.added.notify_one();
+    }
+
+    /// Looks again whether the next prompt may have its turn: the budget has changed.
+    pub(super) fn wake(&self) {
         self.added.notify_one();
     }
 
@@ -166,6 +197,7 @@ impl Queue {
         author: PromptAuthor,
         message: Option<ProjectMessage>,
         place: Place,
+        task: Option<Arc<Meter>>,
     ) -> Result<PendingTurn, SessionError> {
         let mut state = self.state.lock();
         if state.closed {
@@ -173,6 +205,9 @@ impl Queue {
         }
         if place == Place::Last && state.waiting.len() >= self.capacity {
             return Err(SessionError::TooManyQueries);
+        }
+        if self.meter.used_up().is_some() {
+            return Err(SessionError::BudgetExceeded);
         }
         state.held = false;
         let (sender, outcome) = oneshot::channel();
@@ -187,8 +222,16 @@ impl Queue {
                 Place::Last => SessionNote::Queued(prompt),
             });
         }
-        let abort_it = abort.clone();
-        let queued = QueuedPrompt { text, author, message, abort: abort_it, outcome: sender };
+        let begun = CancellationToken::new();
+        let queued = QueuedPrompt {
+            text,
+            author,
+            message,
+            abort: abort.clone(),
+            task,
+            begun: begun.clone(),
+            outcome: sender,
+        };
         match place {
             Place::First => state.waiting.push_front(queued),
             Place::Last => state.waiting.push_back(queued),
@@ -196,7 +239,7 @@ impl Queue {
         drop(state);
         // There is one consumer; if it is busy now, it finds the permit later.
         self.added.notify_one();
-        Ok(PendingTurn { outcome, abort })
+        Ok(PendingTurn { outcome, abort, begun })
     }
 
     /// Waits for the next prompt, which counts as running from then on.
@@ -206,10 +249,12 @@ impl Queue {
                 let mut state = self.state.lock();
                 state.running = None;
                 if !state.held
+                    && self.meter.used_up().is_none()
                     && let Some(prompt) = state.waiting.pop_front()
                 {
                     let message = prompt.message_id();
                     state.running = Some(Running { abort: prompt.abort.clone(), message });
+                    prompt.begun.cancel();
                     return prompt;
                 }
             }
@@ -305,5 +350,6 @@ pub(super) fn run_end(ended: &TurnEnd) -> (RunEnd, Option<String>) {
         TurnEnd::Failed(message) | TurnEnd::Crashed(message) => {
             (RunEnd::Failed, Some(message.clone()))
         }
+        TurnEnd::OverBudget(reached) => (RunEnd::Failed, Some(reached.to_string())),
     }
 }

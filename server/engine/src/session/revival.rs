@@ -22,6 +22,7 @@ use super::interrupted::open_questions;
 use super::opening::{Beginning, Opening, Origin};
 use super::queue::run_end;
 use super::{SessionError, SessionManager, SessionSummary, StartError, StartOptions, TurnEnd};
+use crate::budget::Meter;
 
 impl SessionManager {
     /// An open session. Resumes its agent if that is not running.
@@ -78,6 +79,7 @@ impl SessionManager {
             origin: Origin {
                 past: Some(past),
                 replaced,
+                meter: Arc::new(Meter::new(fold.budget(), fold.spent())),
                 beginning: Beginning::Kept(Box::new(fold)),
             },
         };
@@ -210,6 +212,7 @@ fn mode_after_restart(fold: &SessionFold, default: PermissionMode) -> Permission
 #[cfg(test)]
 mod tests {
     use store::fold::Fold;
+    use wire::Budget;
 
     use super::*;
 
@@ -228,6 +231,7 @@ mod tests {
                 continued_from: None,
                 replaced: 0,
                 project: None,
+                budget: Budget::default(),
             },
         );
         let modes =

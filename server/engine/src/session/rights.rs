@@ -2,8 +2,9 @@
 
 use agents::permission::{DefaultMode, ModeLimit, SessionPermissions};
 use agents::tools::{AllowedRoots, RootsLimit};
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
-use wire::PermissionMode;
+use wire::{Budget, PermissionMode};
 
 use super::SessionSettings;
 
@@ -16,6 +17,8 @@ pub struct SessionRights {
     pub allowed_roots: AllowedRoots,
     /// Whether tools may run commands.
     pub allow_commands: bool,
+    /// How much a new session may use.
+    pub budget: Budget,
 }
 
 /// The rights of a server's sessions. They can only be narrowed while it runs.
@@ -23,6 +26,7 @@ pub struct SessionRights {
 pub struct SessionPolicy {
     default_mode: DefaultMode,
     roots: RootsLimit,
+    budget: Mutex<Budget>,
     allow_commands: bool,
     /// Cancelled once commands are forbidden; that is final.
     no_commands: CancellationToken,
@@ -35,6 +39,7 @@ impl SessionPolicy {
             // Only a default: users may choose another mode for a session at any time.
             default_mode: DefaultMode::new(settings.permissions, ModeLimit::yielding()),
             roots: settings.allowed_roots.clone().into(),
+            budget: Mutex::new(settings.budget),
             allow_commands: settings.commands.allowed,
             no_commands: settings.commands.forbidden.clone(),
         }
@@ -46,16 +51,26 @@ impl SessionPolicy {
             permissions: self.default_mode.get(),
             allowed_roots: AllowedRoots::clone(&self.roots.get()),
             allow_commands: self.allow_commands && !self.no_commands.is_cancelled(),
+            budget: self.budget(),
         }
     }
 
-    /// Revokes every right that `wanted` lacks, in open sessions as well.
+    /// Revokes every right that `wanted` lacks, in open sessions as well. A smaller budget is only
+    /// that of new sessions.
     pub fn narrow(&self, wanted: &SessionRights) {
         self.default_mode.narrow(wanted.permissions);
         self.roots.narrow(&wanted.allowed_roots);
+        let mut budget = self.budget.lock();
+        *budget = budget.narrowed_by(wanted.budget);
+        drop(budget);
         if !wanted.allow_commands {
             self.no_commands.cancel();
         }
+    }
+
+    /// How much a new session may use.
+    pub(super) fn budget(&self) -> Budget {
+        *self.budget.lock()
     }
 
     /// The limit that confines the tools of all sessions.

@@ -25,11 +25,14 @@ use super::CalledTool;
 use super::asking::Asking;
 use super::generation::Generation;
 use super::outlet::Outlet;
+use crate::budget::Meter;
 
 /// The only writer of a session's responses.
 pub(super) struct Stream {
     log: Outlet,
     asking: Asking,
+    /// Counts what the session uses.
+    meter: Arc<Meter>,
     state: Mutex<State>,
 }
 
@@ -59,6 +62,8 @@ struct State {
     usage: Usage,
     /// The text of the last message that was closed in this turn.
     last_message: Option<String>,
+    /// The meter of the task whose prompt is being answered.
+    task: Option<Arc<Meter>>,
     failure: Option<String>,
     /// The agent's latest error, unless it has said or done something since.
     unanswered: Option<String>,
@@ -97,8 +102,12 @@ pub(super) struct Finished {
 }
 
 impl Stream {
-    pub(super) fn new(log: Arc<LiveLog<SessionResponse>>, asking: Asking) -> Self {
-        Self { log: Outlet::new(log), asking, state: Mutex::default() }
+    pub(super) fn new(
+        log: Arc<LiveLog<SessionResponse>>,
+        asking: Asking,
+        meter: Arc<Meter>,
+    ) -> Self {
+        Self { log: Outlet::new(log), asking, meter, state: Mutex::default() }
     }
 
     /// Where a further agent reports. From now on, all others are ignored: an agent that is being
@@ -120,8 +129,10 @@ impl Stream {
         self.state.lock().hear(speaker);
     }
 
-    /// Begins a turn with its prompt.
-    pub(super) fn begin(&self, prompt: &str, author: PromptAuthor) {
+    /// Begins a turn with its prompt. What it uses counts for the session, and for the task if it is
+    /// the prompt of one.
+    pub(super) fn begin(&self, prompt: &str, author: PromptAuthor, task: Option<Arc<Meter>>) {
+        self.meter.add_turn();
         let mut state = self.state.lock();
         // Its turn goes on in another way, which asks again if it has to.
         self.withdraw(&mut state);
@@ -136,6 +147,7 @@ impl Stream {
         state.last_turn = None;
         state.is_running = true;
         state.usage = Usage::default();
+        state.task = task;
         let prompt = prompt.to_owned();
         self.log.push(&match author {
             PromptAuthor::User => SessionResponse::UserPrompt { prompt },
@@ -150,6 +162,8 @@ impl Stream {
     pub(super) fn finish(&self, reason: &str, error: Option<&str>) -> Finished {
         let state = &mut *self.state.lock();
         self.close_all(state, reason, error);
+        // What is reported from now on was not used for this turn.
+        state.task = None;
         Finished {
             tools: std::mem::take(&mut state.called),
             usage: std::mem::take(&mut state.usage),
@@ -186,6 +200,11 @@ impl Stream {
     /// error has dealt with it.
     pub(super) fn unanswered_error(&self) -> Option<String> {
         self.state.lock().unanswered.clone()
+    }
+
+    /// Notes how long a turn has run.
+    pub(super) fn note_time(&self, minutes: f64) {
+        self.log.note(&SessionNote::Ran { minutes });
     }
 
     /// Reports how the turn of the prompt ended, if one was running.
@@ -377,6 +396,10 @@ impl Stream {
             }
             AgentEvent::Usage { model, usage } => {
                 state.usage += usage;
+                self.meter.add(usage);
+                if let Some(task) = &state.task {
+                    task.add(usage);
+                }
                 self.log.push(&SessionResponse::Usage { model, usage });
             }
             AgentEvent::Extensions(reported) => {

@@ -1,5 +1,6 @@
 //! The rules of sessions, on simulated models and in virtual time.
 
+mod budgets;
 mod continuation;
 mod ending;
 mod fallback;
@@ -86,8 +87,10 @@ impl Harness {
     }
 
     fn send(&self, id: SessionId, prompt: &str) -> PendingTurn {
-        let sent =
-            self.sessions.get(id).and_then(|session| session.send_generated(prompt.to_owned()));
+        let sent = self
+            .sessions
+            .get(id)
+            .and_then(|session| session.send_generated(prompt.to_owned(), None));
         sent.expect("the session is open")
     }
 

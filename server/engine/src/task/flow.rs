@@ -13,7 +13,8 @@
 //!     criteria ──not met──▶ retries left? ──no──▶ failed
 //!        │met
 //!        ▼
-//!    succeeded          a crash or a failed turn, anywhere: the same prompt again in a new
+//!    succeeded          a budget that is used up, anywhere: failed, without a retry
+//!                       a crash or a failed turn, anywhere: the same prompt again in a new
 //!                       session, while the budget lasts
 //! ```
 
@@ -22,8 +23,8 @@ use std::iter;
 
 use wire::entry::{Criteria, DrivingSessionRetry, Prompt, Task};
 use wire::{
-    Decision, FailedTurn, FailureCause, Judge, SessionId, SessionRole as Role, Setback, Unmet,
-    UsedUp, Verdict, VerdictCriterion,
+    Decision, FailedTurn, FailureCause, Judge, Reached, SessionId, SessionRole as Role, Setback,
+    Unmet, UsedUp, Verdict, VerdictCriterion,
 };
 
 use super::judgement::{
@@ -102,12 +103,14 @@ pub(super) trait Port: Send {
 }
 
 /// Why a prompt got no answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Broken {
     /// The session crashed or failed to start.
     Crashed(String),
     /// The turn failed or was aborted; the session is alive. Counts as a try, like a crash.
     TurnFailed(FailedTurn, String),
+    /// A budget is used up. Nothing is tried again.
+    OverBudget(Reached),
     /// The task was asked to stop.
     Stopped,
 }
@@ -117,7 +120,7 @@ pub(super) enum Broken {
 pub enum TaskEnd {
     /// Its criteria are met, or it has none.
     Succeeded,
-    /// It isn't available, or its criteria were not met.
+    /// It isn't available, its criteria were not met, or its budget is used up.
     Failed(FailureCause),
     /// Unknown whether it succeeded: its sessions crashed or their turns failed.
     Crashed(FailureCause),
@@ -333,6 +336,10 @@ impl<P: Port> Flow<'_, P> {
             let model = model.to_owned();
             match broken {
                 Broken::Stopped => return Err(FailureCause::Stopped),
+                Broken::OverBudget(reached) => {
+                    self.port.decide(reached.into());
+                    return Err(reached.into());
+                }
                 Broken::Crashed(error) => {
                     crashes += 1;
                     cause = Some(FailureCause::SessionCrashed {

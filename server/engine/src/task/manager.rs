@@ -10,12 +10,13 @@ use platform::memory::shrink;
 use store::fold::TaskNote;
 use store::live::{LiveRegistry, LiveShared};
 use tokio::sync::oneshot;
-use wire::entry::{DRIVING, Entry, Model};
-use wire::{FailureCause, JobId, SessionId, TaskId, TaskResponse, Usage};
+use wire::entry::{DRIVING, Entry, Model, Task};
+use wire::{Budget, FailureCause, JobId, SessionId, Spent, TaskId, TaskResponse, Usage};
 
 use super::flow::{self, Mode, Plan};
 use super::run::{EndOfTask, SessionPort, Sessions};
 use super::{TaskEnd, TaskError};
+use crate::budget::{BudgetNotSupported, Meter, check_support};
 use crate::inbox::Inbox;
 use crate::running::{Ending, Handle, stop_all};
 use crate::session::{SessionManager, StartOptions};
@@ -25,6 +26,8 @@ pub struct TaskManager {
     sessions: Arc<SessionManager>,
     lifecycle: Lifecycle,
     live: Arc<LiveRegistry<TaskId, TaskResponse>>,
+    /// How much a task may use whose definition does not say so.
+    budget: Mutex<Budget>,
     /// The runs whose logs are in memory, including ended ones.
     runs: Mutex<HashMap<TaskId, Run>>,
 }
@@ -52,6 +55,8 @@ pub struct ManagedTask {
     pub work: Option<WorkOfJob>,
     /// What the user typed.
     pub user_input: String,
+    /// The meter of the job that it is part of: what is left of the job's budget is the task's.
+    pub(crate) job_meter: Option<Arc<Meter>>,
 }
 
 /// Handle to a running task.
@@ -82,9 +87,10 @@ impl RunningTask {
 }
 
 impl TaskManager {
-    /// Creates a manager without tasks.
+    /// Creates a manager without tasks. The budget is that of tasks which name none.
     pub fn new(
         sessions: Arc<SessionManager>,
+        budget: Budget,
         live: Arc<LiveShared>,
         lifecycle: Lifecycle,
     ) -> Arc<Self> {
@@ -97,6 +103,7 @@ impl TaskManager {
             };
             Self {
                 live: LiveRegistry::with_owner(live, &lifecycle, forget),
+                budget: Mutex::new(budget),
                 runs: Mutex::default(),
                 sessions,
                 lifecycle,
@@ -115,8 +122,11 @@ impl TaskManager {
     ) -> Result<TaskId, TaskError> {
         let borrowed = self.sessions.find(session).await.map_err(|_| TaskError::SessionNotFound)?;
         let task_model = borrowed.model();
-        if !entry.tasks.contains_key(name) {
-            return Err(TaskError::TaskNotFound);
+        let task = entry.tasks.get(name).ok_or(TaskError::TaskNotFound)?;
+        let budget = self.budget_of(task);
+        borrowed.check_budget(&budget)?;
+        if borrowed.budget_reached().is_some() {
+            return Err(TaskError::BudgetExceeded);
         }
         let folder = borrowed.working_directory().to_string_lossy().into_owned();
         let start = Start {
@@ -127,6 +137,8 @@ impl TaskManager {
             folder,
             job: None,
             user_input,
+            budget,
+            job_meter: None,
         };
         Ok(self.start(start, Sessions::Borrowed(borrowed)).id)
     }
@@ -136,6 +148,7 @@ impl TaskManager {
         let ManagedTask { entry, name, model_override, permissions, work, .. } = task;
         let found = entry.tasks.get(&name).ok_or(TaskError::TaskNotFound)?;
         let task_model = entry.resolve_model(found, model_override.as_ref()).to_owned();
+        let budget = self.budget_of(found);
         let id = TaskId::generate();
         let start = Start {
             id,
@@ -145,6 +158,8 @@ impl TaskManager {
             folder: task.working_directory.clone(),
             job: work.map(|work| work.job),
             user_input: task.user_input,
+            budget,
+            job_meter: task.job_meter,
         };
         let sessions = Sessions::Own {
             working_directory: task.working_directory,
@@ -154,9 +169,13 @@ impl TaskManager {
         Ok(self.start(start, sessions))
     }
 
-    fn start(&self, start: Start, sessions: Sessions) -> RunningTask {
+    fn start(&self, mut start: Start, sessions: Sessions) -> RunningTask {
         let id = start.id;
         let log = self.live.open(id, &start.note());
+        let ledger = log.clone();
+        let meter = Meter::new(start.budget, Spent::default())
+            .within(start.job_meter.take())
+            .noted_in(move |spent| ledger.note(&TaskNote::Spent(spent)));
         let (sender, outcome) = oneshot::channel();
         let run = Run {
             borrowing: matches!(sessions, Sessions::Borrowed(_)),
@@ -175,6 +194,7 @@ impl TaskManager {
             sessions,
             log,
             stop: run.handle.stopping().clone(),
+            meter: Arc::new(meter),
             usage: usage.clone(),
             last_message: None,
         };
@@ -212,6 +232,40 @@ impl TaskManager {
         self.sessions.inbox()
     }
 
+    /// How much a task may use: the limits of its definition, else those of the settings.
+    fn budget_of(&self, task: &Task) -> Budget {
+        task.budget.unwrap_or_default().or(*self.budget.lock())
+    }
+
+    /// Lowers the budget of tasks that name none. Those that run keep theirs.
+    pub fn narrow(&self, budget: Budget) {
+        let mut own = self.budget.lock();
+        *own = own.narrowed_by(budget);
+    }
+
+    /// Checks that the models of a task report what its budget limits, and also what its job's does.
+    pub(crate) async fn check_budget(
+        &self,
+        entry: &Entry,
+        task: &Task,
+        model_override: Option<&Model>,
+        of_job: &Budget,
+    ) -> Result<(), BudgetNotSupported> {
+        // By limit it only counts whether there is one.
+        let budget = self.budget_of(task).or(*of_job);
+        let catalog = self.sessions.catalog();
+        let task_model = entry.resolve_model(task, model_override);
+        check_support(catalog, task_model, &budget).await?;
+        if Mode::managed(task) == Mode::SeveralModels {
+            let retries = entry.driving_session_retries.iter();
+            let fallbacks = retries.filter(|model| model.retries > 0).map(|model| &model.model_id);
+            for model in std::iter::once(&entry.models[DRIVING]).chain(fallbacks) {
+                check_support(catalog, model, &budget).await?;
+            }
+        }
+        Ok(())
+    }
+
     fn forget(&self, ids: &[TaskId]) {
         let mut runs = self.runs.lock();
         for id in ids {
@@ -230,6 +284,8 @@ struct Start {
     folder: String,
     job: Option<JobId>,
     user_input: String,
+    budget: Budget,
+    job_meter: Option<Arc<Meter>>,
 }
 
 impl Start {
@@ -239,6 +295,7 @@ impl Start {
             folder: self.folder.clone(),
             model: self.task_model.clone(),
             job: self.job,
+            budget: self.budget,
         }
     }
 
@@ -253,6 +310,7 @@ impl Start {
             driving_model: &self.entry.models[DRIVING],
             driving_retries: &self.entry.driving_session_retries,
         };
+        let _running = port.meter.run();
         end.end = flow::run(plan, self.user_input, &mut port).await;
         tracing::info!(task = %self.id, end = end.end.name(), "task ended");
     }

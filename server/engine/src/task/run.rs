@@ -7,12 +7,14 @@ use store::fold::TaskNote;
 use store::live::LiveLog;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use wire::{Decision, FailedTurn, SessionId, SessionRole, TaskResponse, Usage, Verdict};
+use wire::{Decision, FailedTurn, Reached, SessionId, SessionRole, TaskResponse, Usage, Verdict};
 
 use super::flow::{Broken, Port, TaskEnd};
+use crate::budget::Meter;
 use crate::running::Conclude;
 use crate::session::{
-    CalledTool, PendingTurn, Session, SessionManager, StartOptions, TurnEnd, TurnOutcome,
+    CalledTool, PendingTurn, Session, SessionError, SessionManager, StartOptions, TurnEnd,
+    TurnOutcome,
 };
 
 /// Where a run's prompts go.
@@ -29,6 +31,8 @@ pub(super) struct SessionPort {
     pub(super) sessions: Sessions,
     pub(super) log: Arc<LiveLog<TaskResponse>>,
     pub(super) stop: CancellationToken,
+    /// Counts for the task's budget, and for that of its job.
+    pub(super) meter: Arc<Meter>,
     /// What its turns have used so far.
     pub(super) usage: Arc<Mutex<Usage>>,
     /// The agent's last message in the turn that ended last.
@@ -37,16 +41,29 @@ pub(super) struct SessionPort {
 
 impl SessionPort {
     fn begin_send(&self, prompt: String) -> Result<PendingTurn, Broken> {
-        let sent = match &self.sessions {
-            Sessions::Borrowed(session) => session.send_generated(prompt),
-            Sessions::Own { open: Some(id), .. } => {
-                self.manager.get(*id).and_then(|session| session.send_generated(prompt))
-            }
+        let crashed = |error: SessionError| Broken::Crashed(error.to_string());
+        let session = match &self.sessions {
+            Sessions::Borrowed(session) => session.clone(),
+            Sessions::Own { open: Some(id), .. } => self.manager.get(*id).map_err(crashed)?,
             Sessions::Own { open: None, .. } => {
                 return Err(Broken::Crashed("no session is open".to_owned()));
             }
         };
-        sent.map_err(|error| Broken::Crashed(error.to_string()))
+        if let Some(reached) = session.budget_reached() {
+            return Err(Broken::OverBudget(reached));
+        }
+        self.meter.begin_turn().map_err(Broken::OverBudget)?;
+        session.send_generated(prompt, Some(self.meter.clone())).map_err(crashed)
+    }
+
+    /// Returns when the budget is used up while a prompt waits for its turn. Later, the session ends
+    /// the turn.
+    async fn expired_in_queue(&self, begun: CancellationToken) -> Reached {
+        let reached = self.meter.exhausted().await;
+        if begun.is_cancelled() {
+            std::future::pending::<()>().await;
+        }
+        reached
     }
 
     fn take_own(&mut self) -> Option<SessionId> {
@@ -62,9 +79,13 @@ impl Port for SessionPort {
         let Sessions::Own { working_directory, options, open } = &mut self.sessions else {
             return Ok(());
         };
+        if let Some(reached) = self.meter.used_up() {
+            return Err(Broken::OverBudget(reached));
+        }
         let session = tokio::select! {
             biased;
             () = self.stop.cancelled() => return Err(Broken::Stopped),
+            reached = self.meter.exhausted() => return Err(Broken::OverBudget(reached)),
             started = self.manager.start_with(model, working_directory, options.clone()) => started,
         };
         let session_id = session.map_err(|error| Broken::Crashed(error.to_string()))?;
@@ -80,6 +101,7 @@ impl Port for SessionPort {
             Ok(turn) => turn,
             Err(broken) => return (Vec::new(), Err(broken)),
         };
+        let begun = turn.begun();
         let TurnOutcome { tools, usage, last_message, ended } = tokio::select! {
             biased;
             () = self.stop.cancelled() => {
@@ -87,8 +109,13 @@ impl Port for SessionPort {
                 return (Vec::new(), Err(Broken::Stopped));
             }
             outcome = turn.outcome() => outcome,
+            reached = self.expired_in_queue(begun) => {
+                turn.abort();
+                return (Vec::new(), Err(Broken::OverBudget(reached)));
+            }
         };
         self.last_message = last_message;
+        self.meter.note();
         *self.usage.lock() += usage;
         if !usage.is_empty() {
             self.log.note(&TaskNote::Used { usage });
@@ -99,6 +126,7 @@ impl Port for SessionPort {
             TurnEnd::Aborted => {
                 Err(Broken::TurnFailed(FailedTurn::Aborted, "the turn was aborted".to_owned()))
             }
+            TurnEnd::OverBudget(reached) => Err(Broken::OverBudget(reached)),
             TurnEnd::Failed(error) => Err(Broken::TurnFailed(FailedTurn::Failed, error)),
             TurnEnd::Crashed(error) => Err(Broken::Crashed(error)),
         };

@@ -1,6 +1,7 @@
 //! Tasks on simulated models, in virtual time: what the sessions see, and that none stays open.
 
 mod borrowing;
+mod budgets;
 mod managed;
 
 use std::sync::Arc;
@@ -13,8 +14,8 @@ use serde_json::{Value, json};
 use store::live::{LiveSettings, LiveShared, LiveSource, PollError};
 use wire::entry::Entry;
 use wire::{
-    Decision, FailedTurn, FailureCause, LiveToken, PermissionMode, SessionId, SessionResponse,
-    TaskId, TaskResponse,
+    Budget, Decision, FailedTurn, FailureCause, LiveToken, PermissionMode, SessionId,
+    SessionResponse, TaskId, TaskResponse,
 };
 
 use super::*;
@@ -60,6 +61,20 @@ fn task(prompt: &str, rest: Value) -> Value {
     task
 }
 
+/// A task that opens its own sessions.
+fn managed(task: &Value) -> ManagedTask {
+    ManagedTask {
+        entry: entry(task),
+        name: "t".to_owned(),
+        model_override: None,
+        working_directory: String::new(),
+        permissions: PermissionMode::ApproveAll.into(),
+        work: None,
+        user_input: "the input".to_owned(),
+        job_meter: None,
+    }
+}
+
 /// A server's worth of tasks. Every test ends with [`Harness::end`], which asserts that nothing is
 /// left running.
 struct Harness {
@@ -74,6 +89,15 @@ impl Harness {
     }
 
     fn with(change: impl FnOnce(&mut SessionSettings)) -> Self {
+        Self::with_settings(change, Budget::default())
+    }
+
+    /// With a budget for tasks that name none.
+    fn with_budget(budget: Budget) -> Self {
+        Self::with_settings(|_| {}, budget)
+    }
+
+    fn with_settings(change: impl FnOnce(&mut SessionSettings), budget: Budget) -> Self {
         let lifecycle = Lifecycle::new();
         let live = LiveShared::new(LiveSettings::for_tests());
         let mut settings = SessionSettings::new("/");
@@ -81,21 +105,12 @@ impl Harness {
         let simulated = Arc::new(Simulated::new(SimulatedSettings::for_tests()));
         let catalog = Catalog::new([simulated as Arc<_>]);
         let sessions = SessionManager::new(catalog, settings, live.clone(), lifecycle.clone());
-        let tasks = TaskManager::new(sessions.clone(), live, lifecycle.clone());
+        let tasks = TaskManager::new(sessions.clone(), budget, live, lifecycle.clone());
         Self { sessions, tasks, lifecycle }
     }
 
     fn start(&self, task: &Value) -> RunningTask {
-        let started = self.tasks.start_managed(ManagedTask {
-            entry: entry(task),
-            name: "t".to_owned(),
-            model_override: None,
-            working_directory: String::new(),
-            permissions: PermissionMode::ApproveAll.into(),
-            work: None,
-            user_input: "the input".to_owned(),
-        });
-        started.expect("the task is there")
+        self.tasks.start_managed(managed(task)).expect("the task is there")
     }
 
     /// Runs a task that opens its own sessions to its end.

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wire::entry::Work;
-use wire::{EntityState, JobResponse, JobStatus, TaskId, Usage, WorkStatus, shorten};
+use wire::{
+    Budget, EntityState, JobResponse, JobStatus, Spent, TaskId, Usage, WorkStatus, shorten,
+};
 
 use super::{Fold, INTERRUPTED, RunDetail};
 use crate::journal::Record;
@@ -27,6 +29,9 @@ pub enum JobNote {
         /// Its tree of works, as it was installed; `None` in stores of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         work: Option<Work>,
+        /// How much all its tasks may use together.
+        #[serde(default, skip_serializing_if = "Budget::is_empty")]
+        budget: Budget,
     },
     /// What a work has used. Comes just before the fact that the work has stopped.
     Used {
@@ -44,6 +49,8 @@ pub enum JobNote {
     },
     /// The server stopped while the job was running. Comes just before the facts that end it.
     Interrupted,
+    /// What counts for its budget since the last such note.
+    Spent(Spent),
 }
 
 /// The state of a run of a job, from its facts and notes.
@@ -60,6 +67,8 @@ pub struct JobFold {
     usage: Usage,
     work: Option<Work>,
     planned: BTreeMap<u32, PlannedWork>,
+    budget: Budget,
+    spent: Spent,
     works: BTreeMap<u32, WorkFold>,
 }
 
@@ -180,6 +189,16 @@ impl JobFold {
         self.planned.get(&work_id).map(|work| &*work.name)
     }
 
+    /// How much all its tasks may use together.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// What its tasks have used of the budget.
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
     /// The works that have been started, by id, each with its latest run.
     pub fn works(&self) -> &BTreeMap<u32, WorkFold> {
         &self.works
@@ -230,13 +249,15 @@ impl Fold<JobResponse> for JobFold {
 
     fn note(&mut self, at: u64, note: &JobNote) {
         match note {
-            JobNote::Started { name, folder, work, .. } => {
+            JobNote::Started { name, folder, work, budget, .. } => {
                 self.started_at = at;
                 self.name.clone_from(name);
                 self.folder.clone_from(folder);
                 self.planned = work.as_ref().map(plan_of).unwrap_or_default();
                 self.work.clone_from(work);
+                self.budget = *budget;
             }
+            JobNote::Spent(more) => self.spent += *more,
             JobNote::Used { work_id, usage } => {
                 self.usage += *usage;
                 if let Some(work) = self.works.get_mut(work_id) {

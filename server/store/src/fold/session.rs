@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, VecDeque};
 use serde::{Deserialize, Serialize};
 use wire::bridge::ProjectMessage;
 use wire::{
-    EntityState, PermissionId, PermissionMode, PermissionRequest, SessionId, SessionResponse,
-    TaskId, Usage,
+    Budget, EntityState, PermissionId, PermissionMode, PermissionRequest, Reached, SessionId,
+    SessionResponse, Spent, TaskId, Usage,
 };
 
 use super::{Fold, first_line};
@@ -36,6 +36,9 @@ pub enum SessionNote {
         /// The project of the bridge that it belongs to, if any.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         project: Option<ProjectLink>,
+        /// How much it may use, by the settings of its time.
+        #[serde(default, skip_serializing_if = "Budget::is_empty")]
+        budget: Budget,
     },
     /// Another session took over its context, and with it the handle, which only one may use.
     HandedOver,
@@ -63,6 +66,19 @@ pub enum SessionNote {
         /// The model as a client named it.
         model: String,
     },
+    /// The budget was set or raised.
+    Budget {
+        /// How much it may use from now on, including what it has used.
+        budget: Budget,
+        /// Whether a limit that was reached has been raised: the next time, it is raised by as much.
+        #[serde(default, skip_serializing_if = "is_false")]
+        is_raise: bool,
+    },
+    /// How long a turn has run. Comes before the end of the turn.
+    Ran {
+        /// The time of the agent, without that in the queue.
+        minutes: f64,
+    },
     /// A user gave it a title.
     Renamed {
         /// The title; only its first line is used.
@@ -78,6 +94,11 @@ pub enum SessionNote {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(flag: &bool) -> bool {
+    !*flag
 }
 
 /// The place of a session in the chain of its project.
@@ -147,6 +168,10 @@ pub struct SessionFold {
     is_running: bool,
     questions: BTreeMap<PermissionId, OpenQuestion>,
     usage: Usage,
+    budget: Budget,
+    /// The budget that a raise adds once more.
+    first_budget: Budget,
+    spent: Spent,
     project: Option<ProjectPart>,
 }
 
@@ -174,6 +199,9 @@ pub struct SessionDetail {
     /// The project that it belongs to, and what it adds to that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectState>,
+    /// The limit of its budget that is used up: prompts wait until it is raised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reached: Option<Reached>,
 }
 
 impl SessionDetail {
@@ -242,6 +270,21 @@ impl SessionFold {
         self.chosen_mode.is_some()
     }
 
+    /// How much it may use.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// The budget as it was before any limit was raised.
+    pub fn first_budget(&self) -> Budget {
+        self.first_budget
+    }
+
+    /// What its turns have used.
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
     /// The prompts that wait, in order.
     pub fn queue(&self) -> impl Iterator<Item = &QueuedPrompt> {
         self.queue.iter()
@@ -294,6 +337,7 @@ impl Fold<SessionResponse> for SessionFold {
                 // Its turn begins, so it is no longer queued.
                 self.queue.pop_front_if(|queued| queued.prompt == *prompt);
                 self.is_running = true;
+                self.spent += Spent { turns: 1, ..Spent::default() };
                 true
             }
             SessionResponse::Idle => {
@@ -310,6 +354,7 @@ impl Fold<SessionResponse> for SessionFold {
             }
             SessionResponse::Usage { usage, .. } => {
                 self.usage += *usage;
+                self.spent += (*usage).into();
                 true
             }
             SessionResponse::ProjectMessage(message) => {
@@ -359,6 +404,7 @@ impl Fold<SessionResponse> for SessionFold {
                 continued_from,
                 replaced,
                 project,
+                budget,
             } => {
                 self.started_at = at;
                 self.model.clone_from(model);
@@ -367,6 +413,8 @@ impl Fold<SessionResponse> for SessionFold {
                 self.task = *task;
                 self.continued_from = *continued_from;
                 self.replaced = *replaced;
+                self.budget = *budget;
+                self.first_budget = *budget;
                 self.project = project.clone().map(|link| ProjectPart {
                     link,
                     asked: 0,
@@ -392,6 +440,13 @@ impl Fold<SessionResponse> for SessionFold {
                 self.handle = None;
                 self.replaced += 1;
             }
+            SessionNote::Budget { budget, is_raise } => {
+                self.budget = *budget;
+                if !is_raise {
+                    self.first_budget = *budget;
+                }
+            }
+            SessionNote::Ran { minutes } => self.spent.minutes += minutes,
             SessionNote::Renamed { title } => {
                 self.title = first_line(title);
                 self.is_renamed = true;
@@ -412,6 +467,7 @@ impl Fold<SessionResponse> for SessionFold {
             queued: self.queue.len(),
             continued_from: self.continued_from,
             project: self.project(),
+            reached: self.budget.reached(&self.spent).filter(|_| self.ended_at.is_none()),
         };
         Record {
             parent: self.task.map(Into::into),

@@ -1,7 +1,7 @@
 //! The fold of a run of a task.
 
 use serde::{Deserialize, Serialize};
-use wire::{Decision, EntityState, FailureCause, JobId, TaskResponse, Usage};
+use wire::{Budget, Decision, EntityState, FailureCause, JobId, Spent, TaskResponse, Usage};
 
 use super::{Fold, INTERRUPTED, RunDetail};
 use crate::journal::Record;
@@ -21,12 +21,17 @@ pub enum TaskNote {
         /// The job that it is part of.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         job: Option<JobId>,
+        /// How much it may use.
+        #[serde(default, skip_serializing_if = "Budget::is_empty")]
+        budget: Budget,
     },
     /// What one of its turns has used.
     Used {
         /// As reported by the model's provider.
         usage: Usage,
     },
+    /// What counts for its budget since the last such note.
+    Spent(Spent),
     /// It was stopped. Comes just before the fact that it has failed.
     Stopped,
     /// The server stopped while it was running. Comes just before the facts that end it.
@@ -43,6 +48,8 @@ pub struct TaskFold {
     model: String,
     job: Option<JobId>,
     usage: Usage,
+    budget: Budget,
+    spent: Spent,
     succeeded: bool,
     is_stopped: bool,
     is_interrupted: bool,
@@ -72,6 +79,18 @@ impl TaskFold {
     }
 }
 
+impl TaskFold {
+    /// How much it may use.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// What it has used of its budget.
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+}
+
 impl Fold<TaskResponse> for TaskFold {
     type Note = TaskNote;
 
@@ -92,14 +111,16 @@ impl Fold<TaskResponse> for TaskFold {
 
     fn note(&mut self, at: u64, note: &TaskNote) {
         match note {
-            TaskNote::Started { name, folder, model, job } => {
+            TaskNote::Started { name, folder, model, job, budget } => {
                 self.started_at = at;
                 self.name.clone_from(name);
                 self.folder.clone_from(folder);
                 self.model.clone_from(model);
                 self.job = *job;
+                self.budget = *budget;
             }
             TaskNote::Used { usage } => self.usage += *usage,
+            TaskNote::Spent(more) => self.spent += *more,
             TaskNote::Stopped => self.is_stopped = true,
             TaskNote::Interrupted => self.is_interrupted = true,
         }

@@ -5,8 +5,8 @@ mod random;
 use wire::entry::Work;
 use wire::entry::testing::{alt, number, seq, task};
 use wire::{
-    EntityState, FailureCause, InboxResponse, JobId, JobResponse, JobStatus, PermissionMode,
-    SessionResponse, TaskId, TaskResponse, Usage, WorkStatus,
+    Budget, EntityState, FailureCause, InboxResponse, JobId, JobResponse, JobStatus,
+    PermissionMode, Reached, SessionResponse, Spent, TaskId, TaskResponse, Usage, WorkStatus,
 };
 
 use super::*;
@@ -22,6 +22,7 @@ pub(crate) fn started() -> SessionNote {
         continued_from: None,
         replaced: 0,
         project: None,
+        budget: Budget::default(),
     }
 }
 
@@ -96,6 +97,7 @@ fn a_stopped_task_is_canceled_and_not_failed() {
         folder: String::new(),
         model: "m".to_owned(),
         job: Some(JobId::generate()),
+        budget: Budget::default(),
     };
     for (stopped, fact, state) in [
         (false, TaskResponse::TaskSucceeded, EntityState::Succeeded),
@@ -124,7 +126,8 @@ fn tree() -> Work {
 
 fn job_started(work: Option<Work>) -> JobNote {
     let (name, folder) = ("j".to_owned(), "/".to_owned());
-    JobNote::Started { name, folder, input: String::new(), work }
+    let (input, budget) = (String::new(), Budget::default());
+    JobNote::Started { name, folder, input, work, budget }
 }
 
 #[test]
@@ -210,6 +213,60 @@ fn a_job_has_the_last_run_of_each_of_its_works() {
     assert_eq!((fold.status(), fold.ended_at()), (JobStatus::Canceled, Some(8)));
 }
 
+fn budget(json: &str) -> Budget {
+    serde_json::from_str(json).expect("a budget")
+}
+
+#[test]
+fn a_session_has_used_its_turns_their_time_and_what_models_report() {
+    let usage = Usage { input_tokens: 30, output_tokens: 10, cost: Some(0.5), ..Usage::default() };
+    let mut fold = SessionFold::default();
+    fold.note(1, &started());
+    for at in [2, 5] {
+        fold.apply(at, &prompt("a"));
+        fold.apply(at + 1, &SessionResponse::Usage { model: "m".to_owned(), usage });
+        fold.note(at + 2, &SessionNote::Ran { minutes: 1.5 });
+    }
+    assert_eq!(fold.spent(), Spent { minutes: 3.0, turns: 2, tokens: 80, cost: 1.0 });
+    let reached =
+        |fold: &SessionFold| SessionDetail::read(&fold.record()).expect("a detail").reached;
+    assert_eq!(reached(&fold), None);
+
+    let set = budget(r#"{"turns":2,"tokens":100}"#);
+    fold.note(8, &SessionNote::Budget { budget: set, is_raise: false });
+    let limit = wire::BudgetLimit::Turns;
+    assert_eq!(reached(&fold), Some(Reached { limit, allowed: 2.0, used: 2.0 }));
+    let raised = budget(r#"{"turns":4,"tokens":100}"#);
+    fold.note(9, &SessionNote::Budget { budget: raised, is_raise: true });
+    assert_eq!((fold.budget(), fold.first_budget()), (raised, set));
+    assert_eq!(reached(&fold), None);
+}
+
+#[test]
+fn what_tasks_and_jobs_have_used_adds_up() {
+    let spent = Spent { minutes: 0.5, turns: 1, tokens: 7, cost: 0.25 };
+    let twice = Spent { minutes: 1.0, turns: 2, tokens: 14, cost: 0.5 };
+    let (mut task, mut job) = (TaskFold::default(), JobFold::default());
+    for at in [1, 2] {
+        task.note(at, &TaskNote::Spent(spent));
+        job.note(at, &JobNote::Spent(spent));
+    }
+    assert_eq!((task.spent(), job.spent()), (twice, twice));
+}
+
+#[test]
+fn notes_without_budgets_are_read_and_written_as_before() {
+    let json = r#"{"note":"started","name":"t","folder":"/","model":"m"}"#;
+    let note: TaskNote = serde_json::from_str(json).expect("a note");
+    assert_eq!(serde_json::to_string(&note).expect("json"), json);
+    let json = r#"{"note":"started","name":"j","folder":"/","input":""}"#;
+    let note: JobNote = serde_json::from_str(json).expect("a note");
+    assert_eq!(serde_json::to_string(&note).expect("json"), json);
+    let json = r#"{"note":"spent","minutes":0.5,"turns":1,"tokens":2,"cost":0.0}"#;
+    let note: JobNote = serde_json::from_str(json).expect("a note");
+    assert_eq!(serde_json::to_string(&note).expect("json"), json);
+}
+
 #[test]
 fn notes_are_read_as_they_were_written() {
     let notes = [
@@ -218,6 +275,8 @@ fn notes_are_read_as_they_were_written() {
         queued("a"),
         SessionNote::Permissions { mode: PermissionMode::Deny },
         SessionNote::Renamed { title: "t".to_owned() },
+        SessionNote::Budget { budget: budget(r#"{"turns":3,"cost":0.5}"#), is_raise: true },
+        SessionNote::Ran { minutes: 0.25 },
         SessionNote::Closed { crashed: true },
     ];
     for note in notes {

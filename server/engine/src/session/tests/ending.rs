@@ -26,8 +26,10 @@ async fn a_stopped_session_ends_at_once_and_takes_no_more() {
             harness.sessions.get(id).and_then(|session| session.enqueue("x".to_owned()).map(drop)),
             Err(gone)
         );
-        let sent =
-            harness.sessions.get(id).and_then(|session| session.send_generated("x".to_owned()));
+        let sent = harness
+            .sessions
+            .get(id)
+            .and_then(|session| session.send_generated("x".to_owned(), None));
         assert_eq!(sent.expect_err("refused"), gone);
         assert_eq!(harness.sessions.get(id).map(|session| session.abort()), Err(gone));
         assert_eq!(harness.sessions.stop(id).await, Err(gone));

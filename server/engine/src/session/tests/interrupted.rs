@@ -7,7 +7,9 @@ use store::fold::SessionNote;
 use store::journal::SqliteJournal;
 use store::live::LiveLog;
 use tempfile::TempDir;
-use wire::{EntityState, PermissionDecision, PermissionId, PermissionMode, PermissionOutcome};
+use wire::{
+    Budget, EntityState, PermissionDecision, PermissionId, PermissionMode, PermissionOutcome,
+};
 
 use super::restart::{Server, query};
 use super::*;
@@ -162,6 +164,7 @@ pub(super) async fn write_question(folders: &Folders, id: SessionId, question: P
         continued_from: None,
         replaced: 0,
         project: None,
+        budget: Budget::default(),
     });
     let facts = [
         r#"{"callback":"onUserPrompt","prompt":"create it"}"#.to_owned(),

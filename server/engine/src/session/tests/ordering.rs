@@ -7,11 +7,12 @@ use agents::{AgentEvent, TextKind};
 use proptest::prelude::*;
 use serde_json::json;
 use store::live::LiveLog;
-use wire::{ToolError, ToolResult};
+use wire::{Budget, Spent, ToolError, ToolResult};
 
 use super::super::asking::Asking;
 use super::super::stream::Stream;
 use super::*;
+use crate::budget::Meter;
 use crate::inbox::Inbox;
 
 /// What readers get if an agent reports these events in a turn.
@@ -20,8 +21,9 @@ async fn turn(events: impl IntoIterator<Item = AgentEvent>) -> Vec<SessionRespon
     let log = LiveLog::new(shared.clone());
     let inbox = Inbox::new(shared);
     let owner = Owner { session: SessionId::generate(), task: None, work: None };
+    let meter = Meter::new(Budget::default(), Spent::default());
     let asking = Asking::new(inbox, owner, Path::new(""), Duration::ZERO);
-    let stream = Arc::new(Stream::new(log.clone(), asking));
+    let stream = Arc::new(Stream::new(log.clone(), asking, meter.into()));
     let (_, sink) = stream.hear_another();
     let reader = ReaderKey::Token(LiveToken::generate());
     let mut seen = Vec::new();

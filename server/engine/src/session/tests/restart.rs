@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use store::fold::SessionNote;
 use store::journal::{Journal, Record, SqliteJournal};
 use store::live::LiveLog;
-use wire::{EntityState, ModelInfo, PermissionMode, TurnEnding};
+use wire::{Budget, EntityState, ModelInfo, PermissionMode, TurnEnding};
 
 use super::*;
 use crate::recovery::recover;
@@ -201,6 +201,7 @@ async fn a_turn_that_a_crash_cuts_off_is_closed_at_the_next_start() {
             continued_from: None,
             replaced: 0,
             project: None,
+            budget: Budget::default(),
         });
         log.push(&SessionResponse::UserPrompt { prompt: "say one".to_owned() });
         log.push(&SessionResponse::AgentStart { turn_id: "turn-1".to_owned() });

@@ -5,11 +5,11 @@ use tokio::time::sleep;
 use super::*;
 
 impl Harness {
-    async fn open(&self) -> SessionId {
+    pub(super) async fn open(&self) -> SessionId {
         self.sessions.start(TASK_MODEL, "").await.expect("a session")
     }
 
-    async fn borrow(&self, session: SessionId, task: &Value) -> TaskId {
+    pub(super) async fn borrow(&self, session: SessionId, task: &Value) -> TaskId {
         let input = "the input".to_owned();
         let started = self.tasks.start_borrowing(entry(task), "t", session, input).await;
         started.expect("session and task are there")

@@ -78,13 +78,8 @@ async fn the_model_is_the_work_s_else_the_task_s_else_the_driving_one() {
             task["model"] = json!({ "id": id });
         }
         let started = harness.tasks.start_managed(ManagedTask {
-            entry: entry(&task),
-            name: "t".to_owned(),
             model_override: model_override.map(|id: &str| wire::entry::Model::Id(id.to_owned())),
-            working_directory: String::new(),
-            permissions: PermissionMode::ApproveAll.into(),
-            work: None,
-            user_input: String::new(),
+            ..managed(&task)
         });
         let mut running = started.expect("the task is there");
         let end = running.outcome().await;

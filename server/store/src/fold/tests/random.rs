@@ -31,6 +31,24 @@ fn usage() -> impl Strategy<Value = Usage> {
     })
 }
 
+fn budget() -> impl Strategy<Value = Budget> {
+    let budgets = [r"{}", r#"{"turns":2}"#, r#"{"minutes":0.5,"tokens":1000,"cost":3}"#];
+    prop::sample::select(budgets.map(super::budget).to_vec())
+}
+
+/// Fractions that are exact, so that the order of adding does not matter.
+fn minutes() -> impl Strategy<Value = f64> {
+    (0_u8..9).prop_map(|quarters| f64::from(quarters) / 4.0)
+}
+
+fn spent() -> impl Strategy<Value = Spent> {
+    (minutes(), 0_u32..2, usage()).prop_map(|(minutes, turns, usage)| Spent {
+        minutes,
+        turns,
+        ..Spent::from(usage)
+    })
+}
+
 /// Few different ones, so that queued prompts get their turns, and long ones.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -71,6 +89,9 @@ fn in_session() -> impl Strategy<Value = Happening<SessionResponse, SessionNote>
             }))
         }),
         Just(N(SessionNote::HandedOver)),
+        (budget(), any::<bool>())
+            .prop_map(|(budget, is_raise)| N(SessionNote::Budget { budget, is_raise })),
+        minutes().prop_map(|minutes| N(SessionNote::Ran { minutes })),
         text().prop_map(|title| N(SessionNote::Renamed { title })),
         mode.prop_map(|mode| N(SessionNote::Permissions { mode })),
         prop::collection::vec(text(), 0..3).prop_map(|models| N(SessionNote::Fallback { models })),
@@ -115,6 +136,7 @@ fn in_task() -> impl Strategy<Value = Happening<TaskResponse, TaskNote>> {
             judge: Some(Judge { session_id, model: "m".to_owned() }),
         }))),
         usage().prop_map(|usage| N(TaskNote::Used { usage })),
+        spent().prop_map(|spent| N(TaskNote::Spent(spent))),
         Just(N(TaskNote::Stopped)),
         Just(N(TaskNote::Interrupted)),
     ]
@@ -136,6 +158,7 @@ fn in_job() -> impl Strategy<Value = Happening<JobResponse, JobNote>> {
         (work(), usage()).prop_map(|(work_id, usage)| N(JobNote::Used { work_id, usage })),
         (work(), work_end()).prop_map(|(work_id, end)| N(JobNote::Unsuccessful { work_id, end })),
         Just(N(JobNote::Interrupted)),
+        spent().prop_map(|spent| N(JobNote::Spent(spent))),
     ]
 }
 
@@ -219,14 +242,16 @@ proptest! {
     #[test]
     fn tasks_are_what_is_stored_of_them(stream in prop::collection::vec(in_task(), 0..15)) {
         let (name, folder, model) = ("t".to_owned(), "/".to_owned(), "m".to_owned());
-        let started = TaskNote::Started { name, folder, model, job: None };
+        let budget = Budget::default();
+        let started = TaskNote::Started { name, folder, model, job: None, budget };
         keep_in_both::<_, TaskFold>(TaskId::generate(), started, &stream);
     }
 
     #[test]
     fn jobs_are_what_is_stored_of_them(stream in prop::collection::vec(in_job(), 0..20)) {
         let (name, folder, input) = ("j".to_owned(), "/".to_owned(), String::new());
-        let started = JobNote::Started { name, folder, input, work: Some(tree()) };
+        let budget = Budget::default();
+        let started = JobNote::Started { name, folder, input, work: Some(tree()), budget };
         keep_in_both::<_, JobFold>(JobId::generate(), started, &stream);
     }
 }

@@ -136,7 +136,8 @@ impl AgentBackend for Provider {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { resume: self.resumes, own_tools: self.own_tools, extensions: false }
+        let (resume, own_tools) = (self.resumes, self.own_tools);
+        Capabilities { resume, own_tools, ..Capabilities::default() }
     }
 
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {
