@@ -79,6 +79,7 @@ fn sentence(name: ErrorName) -> &'static str {
         ErrorName::InvalidExtensionTrust => "The server does not know this decision on extensions.",
         ErrorName::StillRunning => "It is still running. Stop it first.",
         ErrorName::InvalidTitle => "A title is one line with something in it.",
+        ErrorName::InvalidBudget => "This is not a budget: every limit is a number above 0.",
         ErrorName::BudgetNotSupported => {
             "This budget has a limit that the model's provider reports no figures for."
         }

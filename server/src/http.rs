@@ -201,6 +201,11 @@ fn routes(state: AppState) -> (Router, Deeds) {
             session_api::show_fallback,
             session_api::set_fallback,
         )
+        .read_or_govern(
+            "/api/copilot/session/{id}/budget",
+            session_api::read_budget,
+            session_api::set_budget,
+        )
         .route("/api/copilot/session/{id}/extensions", get(extension_api::list_extensions))
         .act("/api/copilot/session/{id}/extensions/reload", extension_api::reload_extensions)
         .govern("/api/copilot/session/{id}/extensions/trust", extension_api::trust_extensions)

@@ -93,12 +93,21 @@ async fn calls_to_sessions(met: &mut Met) {
             ("rename", "title"),
             ("delete", ""),
             ("continue", ""),
+            ("budget", "{}"),
         ] {
             met.post(&app, &format!("{id}/{action}"), body, ErrorName::SessionNotFound).await;
         }
-        for action in
-            ["extensions", "live", "live/t", "query", "stop", "events", "export.md", "export.json"]
-        {
+        for action in [
+            "extensions",
+            "live",
+            "live/t",
+            "query",
+            "stop",
+            "events",
+            "export.md",
+            "export.json",
+            "budget",
+        ] {
             met.get(&app, &format!("{id}/{action}"), ErrorName::SessionNotFound).await;
         }
     }
@@ -110,6 +119,7 @@ async fn calls_to_sessions(met: &mut Met) {
         ("permission/nonsense", "deny", ErrorName::PermissionNotPending),
         ("extensions/trust", "perhaps", ErrorName::InvalidExtensionTrust),
         ("rename", "", ErrorName::InvalidTitle),
+        ("budget", "[]", ErrorName::InvalidBudget),
         ("delete", "", ErrorName::StillRunning),
         ("continue", "", ErrorName::StillRunning),
     ] {

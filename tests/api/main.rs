@@ -5,6 +5,7 @@ mod bridge;
 mod bridge_agents;
 mod bridge_events;
 mod bridge_safety;
+mod budgets;
 mod engines;
 mod entries;
 mod exact_answers;

@@ -76,6 +76,7 @@ error_names! {
     /// Something still runs that must have ended for this.
     StillRunning,
     InvalidTitle,
+    InvalidBudget,
     /// A limit that the model's provider reports no figures for.
     BudgetNotSupported,
     /// The session has used up its budget.

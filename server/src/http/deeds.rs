@@ -58,9 +58,9 @@ impl Table {
     /// Adds an endpoint that reads by GET, and trusts an agent or changes its rights by POST.
     pub(super) fn read_or_govern<R, Q, H, T>(mut self, path: &str, read: R, govern: H) -> Self
     where
-        R: Handler<Q, AppState> + Clone,
+        R: Handler<Q, AppState>,
         Q: 'static,
-        H: Handler<T, AppState> + Clone,
+        H: Handler<T, AppState>,
         T: 'static,
     {
         self.deeds.add(path, Route { deed: Deed::Govern, by_get: false });

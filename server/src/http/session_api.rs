@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use engine::session::{Session, SessionError, SessionSummary};
 use wire::{
-    Done, ErrorName, FallbackModels, Models, PermissionDecision, PermissionMode, SessionId,
+    Budget, Done, ErrorName, FallbackModels, Models, PermissionDecision, PermissionMode, SessionId,
     SessionInfo, SessionStarted, Sessions, StopReply,
 };
 
@@ -161,6 +161,41 @@ pub(super) async fn set_fallback(
     };
     let set = match session_id(&id) {
         Ok(id) => state.sessions.set_fallback(id, models).await,
+        Err(error) => Err(error.into()),
+    };
+    match set {
+        Ok(()) => Json(Done {}).into_response(),
+        Err(error) => error::said_no(error.name(), Some(&error.to_string())),
+    }
+}
+
+/// `copilot/session/{id}/budget` by GET: how much a session may use, and has used.
+pub(super) async fn read_budget(State(state): State<AppState>, Path(id): Path<String>) -> Response {
+    let budget = match session_id(&id) {
+        Ok(id) => state.sessions.budget(id).await,
+        Err(error) => Err(error),
+    };
+    match budget {
+        Ok(budget) => Json(budget).into_response(),
+        Err(error) => error::said_no(error.name(), None),
+    }
+}
+
+/// `copilot/session/{id}/budget` by POST: sets the budget in the body.
+pub(super) async fn set_budget(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+    Text(body): Text,
+) -> Response {
+    let budget = match serde_json::from_str::<Budget>(&body) {
+        Ok(budget) => budget,
+        Err(problem) if problem.is_data() => {
+            return error::said_no(ErrorName::InvalidBudget, Some(&problem.to_string()));
+        }
+        Err(problem) => return error::unreadable(StatusCode::BAD_REQUEST, &problem.to_string()),
+    };
+    let set = match open_session(&state, &id).await {
+        Ok(session) => session.set_budget(budget).await,
         Err(error) => Err(error.into()),
     };
     match set {
