@@ -13,6 +13,7 @@
 
 mod acknowledged;
 mod bridge;
+mod budgets;
 mod checks;
 mod readers;
 mod writers;

@@ -185,12 +185,16 @@ fn an_approved_command_cannot_approve_anything() {
     let session = server.start_session();
     let raise = request(&server, "POST", &format!("{session}/permissions"), "", "approve-all");
     let trust = request(&server, "POST", &format!("{session}/extensions/trust"), "", "allow");
+    let budget = request(&server, "POST", &format!("{session}/budget"), "", "{}");
     let answer = request(&server, "POST", &format!("{session}/permission/1"), "", "approve");
     let approve = request(&server, "POST", "/approval", "", "{}");
     // As a child and as an orphan.
     let work = server.program.work();
     for (name, text) in [
-        ("child.sh", format!("({raise}; {trust}; {answer}; {approve}) > new; mv new child")),
+        (
+            "child.sh",
+            format!("({raise}; {trust}; {budget}; {answer}; {approve}) > new; mv new child"),
+        ),
         ("orphan.sh", format!("{raise} > new; mv new orphan")),
     ] {
         fs::write(work.join(name), text).expect("a file");
@@ -203,7 +207,7 @@ fn an_approved_command_cannot_approve_anything() {
     let reply = server.post(&format!("{session}/permission/{request}"), "approve");
     assert_eq!(reply, json!({}));
     server.wait_for("all attempts", |_| work.join("orphan").exists());
-    for (file, attempts) in [("child", 4), ("orphan", 1)] {
+    for (file, attempts) in [("child", 5), ("orphan", 1)] {
         let answers = fs::read_to_string(work.join(file)).expect("answers");
         assert_eq!(answers.matches("\"AgentProcess\"").count(), attempts, "{file}: {answers}");
         assert_eq!(answers.matches("HTTP/1.1 403").count(), attempts, "{file}: {answers}");
