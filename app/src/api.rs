@@ -12,10 +12,11 @@ use web_sys::wasm_bindgen::{JsCast, JsValue};
 use wire::chart::Chart;
 use wire::server::{Refusal, TestReply};
 use wire::{
-    AnsweredInbox, Done, ErrorName, ErrorReply, Events, ExtensionTrust, Extensions, InboxChoice,
-    JobId, JobList, JobStarted, JobStatusReply, JobVerdicts, LiveToken, MESSAGE_HEADER, Models,
-    PermissionId, PermissionMode, RunningJobs, STORE_HEADER, SessionId, SessionResponse,
-    SessionStarted, Sessions, StopReply, TaskId, TaskStarted, Tasks, TokenReply,
+    AnsweredInbox, Budget, Done, ErrorName, ErrorReply, Events, ExtensionTrust, Extensions,
+    InboxChoice, JobId, JobList, JobStarted, JobStatusReply, JobVerdicts, LiveToken,
+    MESSAGE_HEADER, Models, PermissionId, PermissionMode, RunningJobs, STORE_HEADER, SessionBudget,
+    SessionId, SessionResponse, SessionStarted, Sessions, StopReply, TaskId, TaskStarted, Tasks,
+    TokenReply,
 };
 
 use crate::explain::{Known, explain};
@@ -153,6 +154,18 @@ pub async fn answered() -> Result<AnsweredInbox, ApiError> {
 /// Sets a session's permission mode.
 pub async fn set_permissions(id: SessionId, mode: PermissionMode) -> Result<(), ApiError> {
     let _: Done = ask(&format!("/api/copilot/session/{id}/permissions"), mode.as_str()).await?;
+    Ok(())
+}
+
+/// How much a session may use, and has used.
+pub async fn session_budget(id: SessionId) -> Result<SessionBudget, ApiError> {
+    accept(&get_text(&format!("/api/copilot/session/{id}/budget"), None).await?)
+}
+
+/// Sets how much a session may use.
+pub async fn set_budget(id: SessionId, budget: &Budget) -> Result<(), ApiError> {
+    let body = serde_json::to_string(budget).unwrap_or_default();
+    let _: Done = ask(&format!("/api/copilot/session/{id}/budget"), &body).await?;
     Ok(())
 }
 

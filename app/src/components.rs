@@ -1,5 +1,6 @@
 //! Components shared by several pages, one file each.
 
+pub(crate) mod budget_meters;
 pub(crate) mod confirm;
 pub(crate) mod diff;
 pub(crate) mod flow_chart;

@@ -1,8 +1,9 @@
 //! The state of pages. [`transcript`], [`bridge`] and [`job`] are plain data and functions, built
-//! on [`blocks`] and [`spending`]; [`feed`], [`project`] and [`tracking`] put them into signals.
+//! on [`blocks`] and [`spending`], and so is [`budget`]; [`feed`], [`project`] and [`tracking`] put them into signals.
 
 pub(crate) mod blocks;
 pub(crate) mod bridge;
+pub(crate) mod budget;
 pub(crate) mod feed;
 pub(crate) mod inbox;
 pub(crate) mod job;

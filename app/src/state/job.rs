@@ -24,8 +24,9 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 
 use wire::{
-    EntityState, ErrorName, JobId, JobResponse, JobStatus, JobStatusReply, LiveBatch, LiveId,
-    LiveItem, LiveReply, SessionId, TaskId, TaskResponse, Timed, Usage, WorkState, WorkStatus,
+    Budget, EntityState, ErrorName, JobId, JobResponse, JobStatus, JobStatusReply, LiveBatch,
+    LiveId, LiveItem, LiveReply, SessionId, Spent, TaskId, TaskResponse, Timed, Usage, WorkState,
+    WorkStatus,
 };
 
 pub(crate) use standing::{Standing, describe_progress};
@@ -67,6 +68,10 @@ pub(crate) struct JobState<T> {
     tallies: Tallies,
     /// Usage of the sessions that had ended, according to the last status.
     told: Usage,
+    /// How much all works may use together.
+    pub(crate) budget: Budget,
+    /// How much of that was used, as the server said last.
+    pub(crate) spent: Spent,
     /// Everything that was not read to its end.
     open: Vec<LiveId>,
     /// Whether the job's next responses happened before the last status, whose times apply then.
@@ -92,6 +97,8 @@ impl<T: Tab> JobState<T> {
             sessions: HashMap::new(),
             tallies: Tallies::default(),
             told: Usage::default(),
+            budget: Budget::default(),
+            spent: Spent::default(),
             open: vec![LiveId::Job(id)],
             replays: true,
         }
@@ -189,6 +196,8 @@ impl<T: Tab> JobState<T> {
         self.status = Some(reply.status);
         self.name = Some(reply.job_name);
         self.told = reply.usage;
+        self.budget = reply.budget;
+        self.spent = reply.spent;
         self.span = span(&reply.start_time, reply.end_time);
         self.state = Some(reply.state);
         self.reason = reply.reason;

@@ -60,7 +60,7 @@ pub(crate) fn describe(usage: &Usage) -> Option<String> {
 
 /// A number of tokens, abbreviated.
 #[expect(clippy::cast_precision_loss, reason = "three digits of it are shown")]
-fn count(tokens: u64) -> String {
+pub(super) fn count(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
         1_000..1_000_000 => format!("{}k", decimal((tokens / 100) as f64 / 10.0)),
@@ -69,7 +69,7 @@ fn count(tokens: u64) -> String {
 }
 
 /// At most two decimals, without trailing zeros.
-fn decimal(number: f64) -> String {
+pub(super) fn decimal(number: f64) -> String {
     let text = format!("{number:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use web_sys::js_sys::Date;
-use wire::{ErrorName, JobId, JobStatus, JobStatusReply, LiveBatch, LiveId};
+use wire::{Budget, ErrorName, JobId, JobStatus, JobStatusReply, LiveBatch, LiveId, Spent};
 
 use super::feed::Feed;
 use super::job::{JobState, Millis, Span, Standing};
@@ -16,6 +16,9 @@ use crate::poll::{self, Connection, Next, Source, back_off, sleep};
 
 /// How often a status is asked for that live responses went beyond, if the server can't be reached.
 const STATUS_TRIES: u32 = 6;
+
+/// How often to ask what was used of a budget.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// What a page knows about a run of a job.
 #[derive(Clone, Copy)]
@@ -48,7 +51,38 @@ impl Tracking {
                 }
             }
         });
+        tracking.follow_budget(id, runs);
         tracking
+    }
+
+    /// Asks what was used of the budget, if there is one: again and again while the job runs, and once
+    /// more when it has ended.
+    fn follow_budget(self, id: JobId, runs: Memo<bool>) {
+        let is_limited = Memo::new(move |_| self.job.with(|job| !job.budget.is_empty()));
+        let look = move || {
+            spawn_local(async move {
+                if let Ok(reply) = api::job_status(id).await {
+                    // The page may have been left in the meantime.
+                    let _ = self.job.try_update(|job| job.spent = reply.spent);
+                }
+            });
+        };
+        Effect::new(move |_| {
+            if !is_limited.get() {
+                return;
+            }
+            if runs.get()
+                && let Ok(interval) = set_interval_with_handle(look, LOOK_AGAIN)
+            {
+                on_cleanup(move || interval.clear());
+            }
+            look();
+        });
+    }
+
+    /// What was used of the budget of all works.
+    pub(crate) fn budget(self) -> (Budget, Spent) {
+        self.job.with(|job| (job.budget, job.spent))
     }
 
     /// Whether the job is running, as far as known.

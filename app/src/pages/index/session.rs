@@ -2,6 +2,7 @@
 //!
 //! `?task=ID` is the task started last, so that a reload returns to it, too.
 
+mod budget;
 mod continuation;
 mod extensions;
 mod leaving;

@@ -6,6 +6,7 @@ use wire::{JobId, JobStatus, WorkState};
 
 use super::{Page, Run};
 use crate::api;
+use crate::components::budget_meters::BudgetMeters;
 use crate::poll::Connection;
 use crate::state::job::describe_progress;
 use crate::state::spending;
@@ -83,13 +84,15 @@ fn Progress(page: Page, tracking: Tracking) -> impl IntoView {
     }
 }
 
-/// The usage of its sessions, and whether a permission request is pending.
+/// The usage of its sessions, what is left of the budget, and whether a permission request is pending.
 #[component]
 fn Aside(page: Page, tracking: Tracking) -> impl IntoView {
     let usage = Memo::new(move |_| tracking.job.with(|job| spending::describe(&job.usage())));
+    let budget = Signal::derive(move || Some(tracking.budget()));
     let asking = Memo::new(move |_| tracking.asking());
     view! {
         {move || usage.get().map(|text| view! { <span class="job-usage">{text}</span> })}
+        <BudgetMeters known=budget />
         <div class="job-asking" role="status">
             {move || {
                 asking

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 use leptos::task::spawn_local;
 use wire::{SessionId, TaskId, TaskInfo, Tasks};
 
+use super::budget::{BudgetPanel, KnownBudget, SessionMeters};
 use super::extensions::ExtensionsPanel;
 use super::leaving::{LeaveButtons, Left};
 use super::permissions::PermissionChoice;
@@ -118,6 +119,7 @@ pub(super) fn Request(
         textarea: NodeRef::new(),
     };
     let Draft { prompt, chosen, failure, textarea, .. } = draft;
+    let budget = KnownBudget::new(id, feed);
     let press = move |event: KeyboardEvent| {
         if event.key() == "Enter" && (event.ctrl_key() || event.meta_key()) {
             event.prevent_default();
@@ -129,7 +131,9 @@ pub(super) fn Request(
             <TaskChoice draft=draft />
             <PermissionChoice id=id failure=failure />
             <ExtensionsPanel id=id />
+            <BudgetPanel id=id known=budget failure=failure />
         </div>
+        <SessionMeters known=budget />
         <textarea
             id="request-textarea"
             node_ref=textarea

@@ -1,0 +1,37 @@
+//! What was used of a budget: a meter and a line of text for each limit.
+
+use leptos::prelude::*;
+use wire::{Budget, Spent};
+
+use crate::erase::Erase;
+use crate::state::budget::{LimitMeter, meters};
+
+/// The limits of a budget; nothing if it has none.
+#[component]
+pub(crate) fn BudgetMeters(#[prop(into)] known: Signal<Option<(Budget, Spent)>>) -> impl IntoView {
+    let all = Memo::new(move |_| {
+        known.with(|known| known.as_ref().map(|(budget, spent)| meters(budget, spent)))
+    });
+    move || {
+        let limits = all.get().filter(|limits| !limits.is_empty())?;
+        let limits = limits.iter().map(draw).collect_view();
+        Some(view! { <ul class="budget-meters" aria-label="Budget">{limits}</ul> }.erase())
+    }
+}
+
+fn draw(meter: &LimitMeter) -> AnyView {
+    let text = meter.text();
+    view! {
+        <li class=meter.left.class()>
+            <meter
+                min="0"
+                max=meter.allowed.to_string()
+                value=meter.used.min(meter.allowed).to_string()
+                aria-label=meter.limit.name()
+                aria-valuetext=text.clone()
+            ></meter>
+            <span>{text}</span>
+        </li>
+    }
+    .erase()
+}
