@@ -23,8 +23,8 @@ use store::fold::{Fold, QuestionFold, QuestionNote, to_fact};
 use store::journal::{Append, Batch, StoreError, check_store, wait_for};
 use store::live::{LiveBoard, LiveShared, LiveSource};
 use wire::{
-    ErrorName, InboxAnswer, InboxChoice, InboxDecision, InboxItem, InboxResponse, JobId,
-    PermissionId,
+    ErrorName, InboxAnswer, InboxChoice, InboxDecision, InboxItem, InboxKind, InboxResponse, JobId,
+    PermissionId, SessionId,
 };
 
 /// Who answered if nobody did.
@@ -144,9 +144,9 @@ impl Inbox {
         self.submit(append, fact);
     }
 
-    /// Takes something out of the inbox. Does nothing if it is not there.
-    pub fn settle(&self, id: PermissionId, settlement: Settlement) {
-        let Some(Open { mut fold, .. }) = self.open.lock().remove(&id) else { return };
+    /// Takes something out of the inbox. False if it is not there.
+    pub fn settle(&self, id: PermissionId, settlement: Settlement) -> bool {
+        let Some(Open { mut fold, .. }) = self.open.lock().remove(&id) else { return false };
         let Settlement { decision, text, by } = settlement;
         let at = self.shared.next_time();
         let mut append = Append::new(id, 1, 0);
@@ -160,6 +160,26 @@ impl Inbox {
         append.facts.push(to_fact(at, &fact));
         append.record = Some(fold.record());
         self.submit(append, fact);
+        true
+    }
+
+    /// Withdraws whatever a session still asks.
+    pub(crate) fn withdraw_all(&self, session: SessionId) {
+        let of_session = |open: &&Open| open.item.session_id == Some(session);
+        let ids: Vec<_> = {
+            let open = self.open.lock();
+            open.values().filter(of_session).map(|open| open.item.id).collect()
+        };
+        for id in ids {
+            self.settle(id, Settlement::by_portal(InboxDecision::Withdrawn));
+        }
+    }
+
+    /// What a session asks of this kind.
+    pub(crate) fn find(&self, session: SessionId, kind: InboxKind) -> Option<PermissionId> {
+        let open = self.open.lock();
+        let is_it = |open: &&Open| open.item.session_id == Some(session) && open.item.kind == kind;
+        open.values().find(is_it).map(|open| open.item.id)
     }
 
     /// Stores a change, and shows it once it is durable. Not under the lock: the journal may settle

@@ -185,6 +185,7 @@ pub(super) async fn read_budget(State(state): State<AppState>, Path(id): Path<St
 pub(super) async fn set_budget(
     State(state): State<AppState>,
     Path(id): Path<String>,
+    Answerer(by): Answerer,
     Text(body): Text,
 ) -> Response {
     let budget = match serde_json::from_str::<Budget>(&body) {
@@ -195,7 +196,7 @@ pub(super) async fn set_budget(
         Err(problem) => return error::unreadable(StatusCode::BAD_REQUEST, &problem.to_string()),
     };
     let set = match open_session(&state, &id).await {
-        Ok(session) => session.set_budget(budget).await,
+        Ok(session) => session.set_budget(budget, &by).await,
         Err(error) => Err(error.into()),
     };
     match set {

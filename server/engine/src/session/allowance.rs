@@ -48,16 +48,16 @@ impl Session {
         check_reports(self.reports, &self.model(), budget)
     }
 
-    /// Sets the budget, and returns when that is durable. What was used so far counts. Prompts that
+    /// Sets the budget on behalf of `by`, and returns when that is durable. What was used so far counts. Prompts that
     /// wait have their turns if it allows them.
-    pub async fn set_budget(&self, budget: Budget) -> Result<(), SetBudgetError> {
+    pub async fn set_budget(&self, budget: Budget, by: &str) -> Result<(), SetBudgetError> {
         self.check_budget(&budget)?;
-        Ok(self.change_budget(budget, false).await?)
+        Ok(self.change_budget(budget, false, by).await?)
     }
 
-    /// Raises each limit that is used up by what it was first set to, and returns when that is
-    /// durable. Does nothing if none is.
-    pub async fn raise_budget(&self) -> Result<(), SessionError> {
+    /// Raises each limit that is used up by what it was first set to, on behalf of `by`, and returns
+    /// when that is durable. Does nothing if none is.
+    pub async fn raise_budget(&self, by: &str) -> Result<(), SessionError> {
         let first = self.log.fold(SessionFold::first_budget).unwrap_or_default();
         let SessionBudget { mut budget, spent } = self.budget();
         while let Some(reached) = budget.reached(&spent) {
@@ -68,12 +68,18 @@ impl Session {
             }
             budget = raised;
         }
-        self.change_budget(budget, true).await
+        self.change_budget(budget, true, by).await
     }
 
-    async fn change_budget(&self, budget: Budget, is_raise: bool) -> Result<(), SessionError> {
+    async fn change_budget(
+        &self,
+        budget: Budget,
+        is_raise: bool,
+        by: &str,
+    ) -> Result<(), SessionError> {
         self.meter.set_budget(budget);
         self.log.note(&SessionNote::Budget { budget, is_raise });
+        self.stream.review_budget(by);
         self.queue.wake();
         Ok(self.live.durable(self.id).await?)
     }

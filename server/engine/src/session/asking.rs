@@ -8,7 +8,7 @@ use agents::permission::{Answer, Owner};
 use platform::clock::iso_8601_of_micros;
 use wire::{
     InboxChoice, InboxDecision, InboxItem, InboxKind, InboxOption, PermissionId, PermissionKind,
-    PermissionOutcome, PermissionRequest,
+    PermissionOutcome, PermissionRequest, Reached,
 };
 
 use crate::inbox::{Inbox, Settlement};
@@ -44,6 +44,35 @@ impl Asking {
         }
     }
 
+    /// A limit of the session's budget is used up. It is asked once, and for as long as it takes.
+    pub(super) fn ask_for_budget(&self, reached: Reached) {
+        if self.inbox.find(self.owner.session, InboxKind::Budget).is_some() {
+            return;
+        }
+        let option = |id, label: &str| InboxOption { id, label: label.to_owned() };
+        let options = vec![
+            option(InboxChoice::Raise, "Raise it, by as much again"),
+            option(InboxChoice::Leave, "Leave it"),
+        ];
+        let (id, title) = (PermissionId::generate(), sentence(reached));
+        let now = self.inbox.now();
+        let blank = self.blank(id, InboxKind::Budget, now);
+        self.inbox.ask(InboxItem { title, options, ..blank });
+    }
+
+    /// The budget is not used up any more.
+    pub(super) fn settle_budget(&self, by: &str) {
+        if let Some(id) = self.inbox.find(self.owner.session, InboxKind::Budget) {
+            let (decision, by) = (InboxDecision::Raise, by.into());
+            self.inbox.settle(id, Settlement { decision, text: None, by });
+        }
+    }
+
+    /// Nobody waits for anything that the session has asked.
+    pub(super) fn withdraw_all(&self) {
+        self.inbox.withdraw_all(self.owner.session);
+    }
+
     fn item(
         &self,
         id: PermissionId,
@@ -52,17 +81,30 @@ impl Asking {
         asked_at: u64,
     ) -> InboxItem {
         let time_out = u64::try_from(self.time_out.as_micros()).unwrap_or(u64::MAX);
-        let Owner { session, task, work } = self.owner;
         InboxItem {
-            id,
-            kind,
             title: request.title.clone(),
             detail: request.detail.clone(),
             path: request.path.clone(),
             diff: request.diff.clone(),
             options: InboxOption::of_request(request),
-            asked_at: iso_8601_of_micros(asked_at),
             expires_at: Some(iso_8601_of_micros(asked_at.saturating_add(time_out))),
+            ..self.blank(id, kind, asked_at)
+        }
+    }
+
+    /// An item that says only who asks, and when.
+    fn blank(&self, id: PermissionId, kind: InboxKind, asked_at: u64) -> InboxItem {
+        let Owner { session, task, work } = self.owner;
+        InboxItem {
+            id,
+            kind,
+            title: String::new(),
+            detail: None,
+            path: None,
+            diff: None,
+            options: Vec::new(),
+            asked_at: iso_8601_of_micros(asked_at),
+            expires_at: None,
             session_id: Some(session),
             task_id: task,
             job_id: work.map(|work| work.job),
@@ -80,6 +122,15 @@ impl Asking {
     ) {
         settle(&self.inbox, id, outcome, answer);
     }
+}
+
+/// What is used up, for people.
+fn sentence(reached: Reached) -> String {
+    let text = reached.to_string();
+    let mut characters = text.chars();
+    characters.next().map_or_else(String::new, |first| {
+        format!("{}{}", first.to_uppercase(), characters.as_str())
+    })
 }
 
 /// Takes something out of the inbox that a session has asked.

@@ -13,7 +13,7 @@ use extensions::{
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use store::fold::{Addition, SessionFold, SessionNote, extend};
-use store::live::{LiveRegistry, LiveShared, LiveSource};
+use store::live::{LiveLog, LiveRegistry, LiveShared, LiveSource};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use wire::{Budget, PermissionMode, SessionId, SessionResponse, Spent};
@@ -280,15 +280,8 @@ impl SessionManager {
         let extensions = SessionExtensions::new(self.extensions.clone(), parts);
         stream.connect(&extensions);
         // Tasks have tries and models of their own, and so has each message to a project.
-        let fallback = (task.is_none() && project.is_none()).then(|| Fallback {
-            id,
-            starter,
-            default: self.settings.fallback.clone(),
-            catalog: self.catalog.clone(),
-            extensions: extensions.clone(),
-            log: log.clone(),
-            live: self.live.shared().clone(),
-        });
+        let fallback = (task.is_none() && project.is_none())
+            .then(|| self.fallback_of(id, starter, &extensions, &log));
         let session = Arc::new(Session {
             id,
             working_directory,
@@ -323,7 +316,6 @@ impl SessionManager {
         let end = session.handle.ending(end);
         self.open.add(session.clone());
         tracing::info!(session = %id, model = agent.model, "session started");
-        let fallback = fallback.map(Arc::new);
         let conversation = Conversation { agent, extensions, fallback, end };
         self.lifecycle.spawn(conversation.run(shutdown));
         Ok(session)
@@ -338,6 +330,25 @@ impl SessionManager {
             desk: desk.clone(),
             stop: stop.clone(),
         }
+    }
+
+    /// What continues the failed turns of a session with other models.
+    fn fallback_of(
+        &self,
+        id: SessionId,
+        starter: Starter,
+        extensions: &Arc<SessionExtensions>,
+        log: &Arc<LiveLog<SessionResponse>>,
+    ) -> Arc<Fallback> {
+        Arc::new(Fallback {
+            id,
+            starter,
+            default: self.settings.fallback.clone(),
+            catalog: self.catalog.clone(),
+            extensions: extensions.clone(),
+            log: log.clone(),
+            live: self.live.shared().clone(),
+        })
     }
 
     /// What parks a session.

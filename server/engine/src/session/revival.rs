@@ -155,6 +155,7 @@ impl SessionManager {
         for question in open_questions(&log).into_keys() {
             self.withdraw(&log, question, PermissionOutcome::Withdrawn, None);
         }
+        self.inbox().withdraw_all(id);
         for message in log.fold(waiting_messages).unwrap_or_default() {
             let (reason, error) = run_end(&TurnEnd::Aborted);
             let end = ProjectMessageEnd { id: message, reason, error };

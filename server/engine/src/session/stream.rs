@@ -261,6 +261,15 @@ impl Stream {
         self.asking.settle(id, outcome, answer);
     }
 
+    /// Asks whether the budget is to be raised, if it is used up. If not, nobody has to decide that
+    /// any more: `by` has raised it.
+    pub(super) fn review_budget(&self, by: &str) {
+        match self.meter.used_up() {
+            Some(reached) => self.asking.ask_for_budget(reached),
+            None => self.asking.settle_budget(by),
+        }
+    }
+
     /// Takes over the permission requests of a turn that was cut off.
     pub(super) fn set_interrupted(&self, questions: BTreeMap<PermissionId, OpenQuestion>) {
         for (id, open) in &questions {
@@ -334,6 +343,7 @@ impl Stream {
     /// Notes that the session has ended, and closes its log.
     pub(super) fn close(&self, crashed: bool) {
         self.withdraw_interrupted();
+        self.asking.withdraw_all();
         self.log.note(&SessionNote::Closed { crashed });
         self.log.close();
     }

@@ -5,10 +5,14 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
-use wire::{Budget, BudgetLimit, ModelInfo, SessionBudget, Spent, TurnEnding};
+use wire::{
+    Budget, BudgetLimit, InboxChoice, InboxDecision, InboxItem, InboxKind, ModelInfo,
+    SessionBudget, Spent, TurnEnding,
+};
 
 use super::restart::Server;
 use super::*;
+use crate::inbox::{AnswerError, Reply};
 
 const COUNT_AND_WAIT: &str =
     "Count 60 input and 50 output tokens at a cost of 2, then wait 30 minutes";
@@ -37,7 +41,7 @@ impl Harness {
 
     async fn set(&self, id: SessionId, limits: &Value) {
         let session = self.sessions.find(id).await.expect("open");
-        session.set_budget(budget(limits)).await.expect("set");
+        session.set_budget(budget(limits), "tester").await.expect("set");
     }
 }
 
@@ -94,7 +98,7 @@ async fn prompts_that_wait_go_on_waiting_until_the_budget_is_raised() {
     sleep(Duration::from_mins(5)).await;
     let session = harness.sessions.get(id).expect("open");
     assert_eq!(session.unfinished(), 1);
-    session.raise_budget().await.expect("raised");
+    session.raise_budget("tester").await.expect("raised");
     let raised = session.budget();
     assert_eq!(raised.budget, budget(&json!({ "tokens": 200 })), "by what it was first set to");
     let seen = harness.read_until_idle(id, 2).await;
@@ -102,9 +106,9 @@ async fn prompts_that_wait_go_on_waiting_until_the_budget_is_raised() {
     // It is raised by as much the next time.
     harness.query(id, "Count 80 input and 20 output tokens");
     harness.read_until_idle(id, 3).await;
-    session.raise_budget().await.expect("raised");
+    session.raise_budget("tester").await.expect("raised");
     assert_eq!(session.budget().budget, budget(&json!({ "tokens": 300 })));
-    session.raise_budget().await.expect("nothing to do");
+    session.raise_budget("tester").await.expect("nothing to do");
     assert_eq!(session.budget().budget, budget(&json!({ "tokens": 300 })));
     drop(session);
     harness.end().await;
@@ -194,7 +198,7 @@ async fn an_agent_that_does_not_listen_is_ended_within_a_second() {
 
     // Nor does it report anything, so other limits are refused.
     let session = harness.sessions.get(id).expect("open");
-    let refused = session.set_budget(budget(&json!({ "tokens": 5 }))).await;
+    let refused = session.set_budget(budget(&json!({ "tokens": 5 })), "tester").await;
     let expected = BudgetNotSupported { model: MODEL.to_owned(), limit: BudgetLimit::Tokens };
     assert_eq!(refused, Err(SetBudgetError::NotSupported(expected)));
     assert_eq!(session.budget().budget, budget(&json!({ "minutes": 1 })));
@@ -240,7 +244,7 @@ async fn what_was_used_counts_after_a_restart_for_each_limit() {
         let refused = server.try_query(id, "say hi").await;
         assert_eq!(refused, Err(SessionError::BudgetExceeded), "{limits}");
         let session = server.sessions.find(id).await.expect("open");
-        session.raise_budget().await.expect("raised");
+        session.raise_budget("tester").await.expect("raised");
         drop(session);
         server.try_query(id, "do nothing").await.expect("taken");
         server.end().await;
@@ -268,5 +272,95 @@ async fn prompts_wait_across_a_restart_and_a_continued_session_begins_anew() {
     let next = server.sessions.continue_closed(id).await.expect("continued");
     let fresh = server.sessions.budget(next).await.expect("open");
     assert_eq!((fresh.budget, fresh.spent.tokens, fresh.spent.turns), (default, 0, 0));
+    server.end().await;
+}
+
+/// The question whether a budget is to be raised.
+fn asked(harness: &Harness) -> Option<InboxItem> {
+    let items = harness.sessions.inbox().list().items;
+    assert!(items.len() <= 1, "it is asked once: {items:?}");
+    items.into_iter().next()
+}
+
+async fn answer(
+    harness: &Harness,
+    item: &InboxItem,
+    choice: InboxChoice,
+) -> Result<(), AnswerError> {
+    let reply = Reply { choice, text: None, by: "tester".into() };
+    harness.sessions.inbox().answer(item.id, reply).await
+}
+
+async fn decision(harness: &Harness, item: &InboxItem) -> (InboxDecision, String) {
+    let answered = harness.sessions.inbox().answered(None, 10).await.expect("a list").items;
+    let ended = answered.into_iter().find(|ended| ended.id == item.id).expect("it has ended");
+    (ended.decision, ended.by)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_inbox_asks_whether_a_budget_is_to_be_raised() {
+    let harness = with_default(&json!({ "turns": 1 }));
+    let id = harness.start_with(&["say one", "say two"]).await;
+    harness.read_until_idle(id, 1).await;
+    let item = asked(&harness).expect("it is asked");
+    assert_eq!((item.kind, item.session_id), (InboxKind::Budget, Some(id)));
+    assert_eq!(item.title, "The budget is used up: 1 of 1 turns");
+    let offered: Vec<_> = item.options.iter().map(|option| option.id).collect();
+    assert_eq!(offered, [InboxChoice::Raise, InboxChoice::Leave]);
+    assert_eq!(item.expires_at, None);
+    let wrong = answer(&harness, &item, InboxChoice::Approve).await;
+    assert!(matches!(wrong, Err(AnswerError::Invalid(_))), "{wrong:?}");
+    let (one, other) = tokio::join!(
+        answer(&harness, &item, InboxChoice::Raise),
+        answer(&harness, &item, InboxChoice::Raise),
+    );
+    assert_eq!([one, other].iter().filter(|answer| answer.is_ok()).count(), 1);
+    assert_eq!(decision(&harness, &item).await, (InboxDecision::Raise, "tester".to_owned()));
+    // The prompt that waited has its turn, and uses up what there is now.
+    harness.read_until_idle(id, 2).await;
+    let item = asked(&harness).expect("it is asked again");
+    assert_eq!(item.title, "The budget is used up: 2 of 2 turns");
+    assert_eq!(answer(&harness, &item, InboxChoice::Leave).await, Ok(()));
+    assert_eq!(asked(&harness), None);
+    assert_eq!(harness.try_query(id, "say three").await, Err(SessionError::BudgetExceeded));
+    assert_eq!(asked(&harness), None, "a person has decided");
+    assert_eq!(decision(&harness, &item).await.0, InboxDecision::Leave);
+    harness.end().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn setting_a_budget_and_ending_the_session_take_the_question_away() {
+    let harness = with_default(&json!({ "turns": 1 }));
+    let id = harness.start_with(&["say one"]).await;
+    harness.read_until_idle(id, 1).await;
+    let item = asked(&harness).expect("it is asked");
+    harness.set(id, &json!({ "turns": 5 })).await;
+    assert_eq!(asked(&harness), None);
+    assert_eq!(decision(&harness, &item).await, (InboxDecision::Raise, "tester".to_owned()));
+    // A limit that is lowered below what was used is reached, too.
+    harness.set(id, &json!({ "turns": 1 })).await;
+    let item = asked(&harness).expect("it is asked");
+    harness.sessions.stop(id).await.expect("open");
+    assert_eq!(asked(&harness), None);
+    assert_eq!(decision(&harness, &item).await, (InboxDecision::Withdrawn, "portal".to_owned()));
+    harness.end().await;
+}
+
+#[tokio::test]
+async fn a_budget_is_raised_after_a_restart_and_what_waited_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let one_turn = |settings: &mut SessionSettings| {
+        settings.budget = budget(&json!({ "turns": 1 }));
+    };
+    let server = Server::start_with_settings(folder.path(), one_turn).await;
+    let id = server.start_with(&["say one", "say two"]).await;
+    server.read_until_idle(id, 1).await;
+    let item = asked(&server).expect("it is asked");
+    server.end().await;
+    let server = Server::start_with_settings(folder.path(), one_turn).await;
+    assert_eq!(asked(&server), Some(item.clone()), "under the same id");
+    assert_eq!(answer(&server, &item, InboxChoice::Raise).await, Ok(()));
+    let seen = server.read_until_idle(id, 2).await;
+    assert_eq!(messages(&seen).last().map(String::as_str), Some("two"));
     server.end().await;
 }

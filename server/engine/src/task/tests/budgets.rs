@@ -186,7 +186,7 @@ async fn a_task_in_a_session_without_budget_fails_or_does_not_start() {
     let harness = Harness::new();
     let session = harness.open().await;
     let open = harness.sessions.get(session).expect("open");
-    open.set_budget(budget(&json!({ "tokens": 100 }))).await.expect("set");
+    open.set_budget(budget(&json!({ "tokens": 100 })), "tester").await.expect("set");
     let long = task(COUNT_AND_WAIT, json!({}));
     let id = harness.borrow(session, &long).await;
     let seen = harness.read_task(id).await;
