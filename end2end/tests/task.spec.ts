@@ -141,7 +141,7 @@ test("a task can be chosen and started without a mouse", async ({ page }) => {
   await session.task.focus();
   await page.keyboard.press("ArrowDown");
   await expect(session.task).toHaveValue("succeed");
-  for (const next of [page.locator("#permission-select"), page.locator("#extensions-button"), session.prompt]) {
+  for (const next of [page.locator("#permission-select"), page.locator("#extensions-button"), page.locator("#budget-button"), session.prompt]) {
     await page.keyboard.press("Tab");
     await expect(next).toBeFocused();
   }
