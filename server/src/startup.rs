@@ -131,8 +131,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         tracing::info!(interrupted, "ended what was cut off when the server stopped");
     }
     let sessions = start_sessions(settings, &repo_root, live.clone(), portal.clone(), &lifecycle);
-    // After the recovery, which ends what nobody waits for any more.
-    sessions.inbox().restore().await?;
+    sessions.restore_inbox().await?;
     let entries = install_entry(settings, portal.clone(), &sessions).await?;
     let tasks =
         TaskManager::new(sessions.clone(), settings.budgets.tasks, live.clone(), lifecycle.clone());

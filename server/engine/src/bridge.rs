@@ -222,7 +222,7 @@ impl Bridge {
         for session in self.inner.current_sessions().await? {
             let answered = self.inner.sessions.answer_permission(session, question, &answer);
             if answered.await.is_ok() {
-                let kept = self.inner.sessions.live().durable(session).await;
+                let kept = self.inner.sessions.answer_durable(session).await;
                 // A no counts whether or not it can be kept.
                 return if approved { Ok(kept?) } else { Ok(()) };
             }

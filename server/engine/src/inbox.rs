@@ -108,12 +108,15 @@ pub struct Inbox {
 struct Open {
     item: Arc<InboxItem>,
     fold: QuestionFold,
+    /// How many facts and notes of it are stored, or submitted.
+    facts: u64,
+    notes: u64,
     /// Whether it is durable; then it is listed.
     is_shown: bool,
 }
 
 impl Inbox {
-    /// An empty inbox. [`restore`](Self::restore) adds what waited before the server was started.
+    /// An empty inbox. What waited before the server was started is added by the sessions that asked.
     pub fn new(shared: Arc<LiveShared>) -> Arc<Self> {
         let board = LiveBoard::new(shared.clone());
         Arc::new_cyclic(|this| Self {
@@ -132,24 +135,31 @@ impl Inbox {
 
     /// Puts something into the inbox, which is shown once it is durable.
     pub fn ask(&self, item: InboxItem) {
+        self.add(item, 0, 0);
+    }
+
+    /// Adds an item of which so many facts and notes are stored.
+    fn add(&self, item: InboxItem, facts: u64, notes: u64) {
         let (id, at) = (item.id, self.shared.next_time());
         let fact = InboxResponse::InboxAdded(Box::new(item.clone()));
         let mut fold = QuestionFold::default();
         fold.apply(at, &fact);
-        let mut append = Append::new(id, 0, 0);
+        let mut append = Append::new(id, facts, notes);
         append.facts.push(to_fact(at, &fact));
         append.record = Some(fold.record());
-        let open = Open { item: Arc::new(item), fold, is_shown: false };
+        let item = Arc::new(item);
+        let open = Open { item, fold, facts: facts + 1, notes, is_shown: false };
         self.open.lock().insert(id, open);
         self.submit(append, fact);
     }
 
     /// Takes something out of the inbox. False if it is not there.
     pub fn settle(&self, id: PermissionId, settlement: Settlement) -> bool {
-        let Some(Open { mut fold, .. }) = self.open.lock().remove(&id) else { return false };
+        let Some(open) = self.open.lock().remove(&id) else { return false };
+        let Open { mut fold, facts, notes, .. } = open;
         let Settlement { decision, text, by } = settlement;
         let at = self.shared.next_time();
-        let mut append = Append::new(id, 1, 0);
+        let mut append = Append::new(id, facts, notes);
         if let Some(text) = text {
             let note = QuestionNote::Text { text };
             fold.note(at, &note);

@@ -108,7 +108,7 @@ pub(super) async fn answer_permission(
     };
     // A no counts whether or not it can be kept.
     let must_be_kept = decision != PermissionDecision::Deny;
-    match state.sessions.live().durable(id).await {
+    match state.sessions.answer_durable(id).await {
         Err(error) if must_be_kept && answered.is_ok() => done(Err(error.into())),
         _ => done(answered),
     }

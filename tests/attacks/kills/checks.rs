@@ -51,6 +51,7 @@ pub(super) fn check(
     }
     check_tasks(server, known);
     check_jobs(server, known);
+    check_inbox(server, &sessions);
     // By the readers that have caught up.
     known.state().used.clear();
     if scope == Scope::All {
@@ -211,6 +212,29 @@ fn check_files(known: &Acknowledged, approved: &BTreeMap<String, bool>) {
     for (name, _) in approved.iter().filter(|(_, is_done)| **is_done) {
         let text = fs::read_to_string(known.folder.join(name)).expect(name);
         assert_eq!(*name, format!("made-{text}.txt"));
+    }
+}
+
+/// Nothing waits any more, and it is recorded who gave each answer that was accepted.
+fn check_inbox(server: &Running, sessions: &BTreeMap<String, KnownSession>) {
+    assert_eq!(server.get("/api/copilot/inbox"), json!({ "items": [] }));
+    let mut answered = BTreeMap::new();
+    let mut before = String::new();
+    loop {
+        let page = server.get(&format!("/api/copilot/inbox/answered?limit=200{before}"));
+        for item in page["items"].as_array().expect("items") {
+            let id = item["id"].as_str().expect("an id").to_owned();
+            let twice = answered.insert(id, (item["decision"].clone(), item["by"].clone()));
+            assert_eq!(twice, None, "listed twice");
+        }
+        match page["next"].as_u64() {
+            Some(next) => before = format!("&before={next}"),
+            None => break,
+        }
+    }
+    for (question, decision) in sessions.values().flat_map(|session| &session.answers) {
+        let recorded = answered.get(question);
+        assert_eq!(recorded, Some(&(json!(decision), json!("local"))), "{question}");
     }
 }
 

@@ -133,7 +133,7 @@ fn answer(port: u16, random: &mut Random, known: &Acknowledged) -> Option<()> {
     decide(port, &session, &question, decision, known)
 }
 
-/// Answers a question, which somebody else may have answered.
+/// Answers a question in the inbox, which somebody else may have answered.
 pub(super) fn decide(
     port: u16,
     session: &str,
@@ -141,7 +141,7 @@ pub(super) fn decide(
     decision: &str,
     known: &Acknowledged,
 ) -> Option<()> {
-    let reply = try_post(port, &format!("{session}/permission/{question}"), decision)?;
+    let reply = try_post(port, &format!("/api/copilot/inbox/{question}"), decision)?;
     if reply == json!({}) {
         known.note(session, |session| {
             let before = session.answers.insert(question.to_owned(), decision.to_owned());

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use store::fold::{QuestionFold, SessionFold, refold};
+use store::fold::{QuestionFold, SessionFold, Stored, load, refold};
 use store::journal::{Entity, OpenEntities, StoreError};
 use wire::{InboxDecision, InboxItem, InboxKind, InboxResponse, SessionId, SessionResponse};
 
@@ -12,19 +12,16 @@ use super::{Inbox, Open, Settlement};
 impl Inbox {
     /// Takes up what waited when the server stopped, under the same ids. What nobody waits for any
     /// more is withdrawn. Called after the recovery, which closes the sessions of tasks.
-    pub async fn restore(&self) -> Result<(), StoreError> {
+    pub(crate) async fn restore(&self) -> Result<(), StoreError> {
         let journal = &**self.shared.journal();
         let mut sessions = HashMap::<SessionId, Option<SessionFold>>::new();
         let mut open = OpenEntities::questions(journal);
         while let Some(page) = open.next().await? {
             for (entity, _) in page {
                 let Entity::Question(id) = entity else { continue };
-                let fold = refold::<InboxResponse, QuestionFold>(journal, entity).await?;
-                let Some((fold, item)) =
-                    fold.and_then(|fold| Some((fold.clone(), fold.item()?.clone())))
-                else {
-                    continue;
-                };
+                let stored = load::<InboxResponse, QuestionFold>(journal, entity).await?;
+                let Some(Stored { fold, facts, notes }) = stored else { continue };
+                let Some(item) = fold.item().cloned() else { continue };
                 if let Some(session) = item.session_id
                     && !sessions.contains_key(&session)
                 {
@@ -35,7 +32,8 @@ impl Inbox {
                 let still_waits = still_waits(&item, session);
                 let item = InboxItem { kind: kind_after_restart(item.kind), ..item };
                 let shown = InboxResponse::InboxAdded(Box::new(item.clone()));
-                let open = Open { item: Arc::new(item), fold, is_shown: true };
+                let (item, facts) = (Arc::new(item), facts.len() as u64);
+                let open = Open { item, fold, facts, notes, is_shown: true };
                 self.open.lock().insert(id, open);
                 if still_waits {
                     self.board.push(&shown);
@@ -45,6 +43,18 @@ impl Inbox {
             }
         }
         Ok(())
+    }
+}
+
+impl Inbox {
+    /// Adds something that was asked before the server stopped and that is not in the inbox: the
+    /// server was killed before it was stored here, or after its end was stored here alone. Returns
+    /// when it is durable, and thus listed.
+    pub(crate) async fn adopt(&self, item: InboxItem) -> Result<(), StoreError> {
+        let stored = self.shared.journal().record(item.id.into()).await?;
+        let (facts, notes) = stored.map_or((0, 0), |(_, facts, notes)| (facts, notes));
+        self.add(item, facts, notes);
+        self.durable().await
     }
 }
 

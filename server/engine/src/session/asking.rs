@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use agents::permission::{Answer, Owner};
 use platform::clock::iso_8601_of_micros;
+use store::journal::StoreError;
 use wire::{
     InboxChoice, InboxDecision, InboxItem, InboxKind, InboxOption, PermissionId, PermissionKind,
     PermissionOutcome, PermissionRequest, Reached,
@@ -38,10 +39,16 @@ impl Asking {
 
     /// Something is open that was asked before the server stopped, at this time (microseconds since
     /// the Unix epoch). The inbox knows it already, unless the server was killed in between.
-    pub(super) fn ask_again(&self, id: PermissionId, request: &PermissionRequest, asked_at: u64) {
-        if !self.inbox.contains(id) {
-            self.inbox.ask(self.item(id, InboxKind::Interrupted, request, asked_at));
+    pub(super) async fn ask_again(
+        &self,
+        id: PermissionId,
+        request: &PermissionRequest,
+        asked_at: u64,
+    ) -> Result<(), StoreError> {
+        if self.inbox.contains(id) {
+            return Ok(());
         }
+        self.inbox.adopt(self.item(id, InboxKind::Interrupted, request, asked_at)).await
     }
 
     /// A limit of the session's budget is used up. It is asked once, and for as long as it takes.

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agents::permission::{Answer, Owner};
 use store::fold::{OpenQuestion, PromptAuthor, SessionDetail, SessionFold};
-use store::journal::{Entity, OpenEntities};
+use store::journal::{Entity, OpenEntities, StoreError};
 use store::live::LiveLog;
 use tokio::time::sleep;
 use wire::{
@@ -126,15 +126,28 @@ impl SessionManager {
         Ok(())
     }
 
+    /// Puts what waited when the server stopped into the inbox again. Called before the first request,
+    /// after the recovery, which closes the sessions of tasks.
+    pub async fn restore_inbox(&self) -> Result<(), StoreError> {
+        self.inbox().restore().await?;
+        for id in self.left_waiting().await?.asking {
+            if let Some(log) = self.load_log(id).await {
+                let asking = self.asking(id, &log);
+                for (question, open) in open_questions(&log) {
+                    asking.ask_again(question, &open.request, open.asked_at).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Takes up what waited when the server stopped: lets permission requests expire, and resumes
     /// the sessions with queued prompts, so that those get their turns without a client.
     pub async fn take_up_waiting(self: &Arc<Self>) {
         let waiting = self.left_waiting().await.unwrap_or_default();
         for id in waiting.asking {
             if let Some(log) = self.load_log(id).await {
-                let asking = self.asking(id, &log);
                 for (question, open) in open_questions(&log) {
-                    asking.ask_again(question, &open.request, open.asked_at);
                     self.expire_later(id, question, open.asked_at);
                 }
             }
@@ -167,7 +180,7 @@ impl SessionManager {
     }
 
     /// The open sessions in which something waits.
-    async fn left_waiting(&self) -> Result<LeftWaiting, SessionError> {
+    async fn left_waiting(&self) -> Result<LeftWaiting, StoreError> {
         let mut waiting = LeftWaiting::default();
         let mut open = OpenEntities::new(&**self.live().shared().journal(), EntityKind::Session);
         while let Some(page) = open.next().await? {

@@ -13,6 +13,7 @@ use extensions::{
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use store::fold::{Addition, SessionFold, SessionNote, extend};
+use store::journal::StoreError;
 use store::live::{LiveLog, LiveRegistry, LiveShared, LiveSource};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -454,6 +455,12 @@ impl SessionManager {
     /// What sessions may do; can only be narrowed.
     pub fn policy(&self) -> &SessionPolicy {
         &self.policy
+    }
+
+    /// Waits until an answer to a question of a session is durable, there and in the inbox.
+    pub async fn answer_durable(&self, id: SessionId) -> Result<(), StoreError> {
+        self.live.durable(id).await?;
+        self.inbox.durable().await
     }
 
     /// Ends a session and waits until its agent has shut down.

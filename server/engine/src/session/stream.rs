@@ -272,9 +272,6 @@ impl Stream {
 
     /// Takes over the permission requests of a turn that was cut off.
     pub(super) fn set_interrupted(&self, questions: BTreeMap<PermissionId, OpenQuestion>) {
-        for (id, open) in &questions {
-            self.asking.ask_again(*id, &open.request, open.asked_at);
-        }
         self.state.lock().interrupted = questions;
     }
 

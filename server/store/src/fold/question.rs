@@ -81,6 +81,9 @@ impl Fold<InboxResponse> for QuestionFold {
             InboxResponse::InboxAdded(item) => {
                 self.asked_at = at;
                 self.item = Some((**item).clone());
+                // It is asked again: an answer that only this stream had did not count.
+                self.answer = None;
+                self.text = None;
             }
             InboxResponse::InboxResolved(answer) => self.answer = Some((at, answer.clone())),
         }

@@ -1,12 +1,14 @@
 //! The inbox over restarts.
 
 use store::journal::{Entity, OpenEntities};
-use wire::{InboxChoice, InboxDecision, InboxItem, InboxKind, PermissionDecision, PermissionId};
+use wire::{
+    EntityState, InboxChoice, InboxDecision, InboxItem, InboxKind, PermissionDecision, PermissionId,
+};
 
 use super::interrupted::{CREATE, Folders, read_question, write_question};
 use super::restart::{Server, query};
 use super::*;
-use crate::inbox::{AnswerError, Reply};
+use crate::inbox::{AnswerError, Reply, Settlement};
 
 fn reply(choice: InboxChoice, text: Option<&str>) -> Reply {
     Reply { choice, text: text.map(str::to_owned), by: "tester".into() }
@@ -103,14 +105,41 @@ async fn a_question_that_was_not_stored_in_the_inbox_is_added() {
     // The server was killed after the session had stored it.
     write_question(&folders, id, question).await;
     let server = folders.server().await;
-    assert_eq!(server.sessions.inbox().list().items, []);
-    server.sessions.take_up_waiting().await;
     server.sessions.inbox().durable().await.expect("kept");
     assert_eq!((only(&server).id, only(&server).kind), (question, InboxKind::Interrupted));
     server.end().await;
     let server = folders.server().await;
-    server.sessions.take_up_waiting().await;
     assert_eq!(only(&server).id, question, "once");
+    server.end().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_only_the_inbox_has_stored_does_not_count() {
+    let folders = Folders::new();
+    let (id, question) = folders.interrupt(&[]).await;
+    let server = folders.server().await;
+    // As if the server was killed before the session had stored it.
+    let settlement = Settlement {
+        decision: InboxDecision::Approve,
+        text: Some("go".to_owned()),
+        by: "tester".into(),
+    };
+    assert!(server.sessions.inbox().settle(question, settlement));
+    server.end().await;
+    for _ in 0..2 {
+        let server = folders.server().await;
+        assert_eq!(only(&server).id, question, "it is asked again");
+        server.end().await;
+    }
+    let server = folders.server().await;
+    let inbox = server.sessions.inbox();
+    inbox.answer(question, reply(InboxChoice::Deny, None)).await.expect("open");
+    assert_eq!(ended(&server, question).await, (InboxDecision::Deny, "tester".to_owned()));
+    assert_eq!(server.record(id).await.state, EntityState::Idle);
+    server.end().await;
+    let server = folders.server().await;
+    assert_eq!(server.sessions.inbox().list().items, []);
+    assert_eq!(ended(&server, question).await.0, InboxDecision::Deny);
     server.end().await;
 }
 

@@ -54,7 +54,7 @@ impl Server {
         change: impl FnOnce(&mut SessionSettings),
     ) -> Self {
         let server = Self::start_without_inbox(folder, backend, change).await;
-        server.sessions.inbox().restore().await.expect("restored");
+        server.sessions.restore_inbox().await.expect("restored");
         server
     }
 
