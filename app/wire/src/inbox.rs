@@ -234,7 +234,7 @@ pub struct AnsweredInbox {
 pub struct AnsweredItem {
     /// Id of the item.
     pub id: PermissionId,
-    /// Kind of the item when it was answered.
+    /// Kind of the item when it was asked.
     pub kind: InboxKind,
     /// Summary for people, in one line, or the agent's question.
     pub title: String,
