@@ -79,7 +79,7 @@ impl Session {
     ) -> Result<(), SessionError> {
         self.meter.set_budget(budget);
         self.log.note(&SessionNote::Budget { budget, is_raise });
-        self.stream.review_budget(by);
+        self.stream.budget_changed(by);
         self.queue.wake();
         Ok(self.live.durable(self.id).await?)
     }

@@ -22,7 +22,6 @@ use super::queue::{Queue, QueuedPrompt, run_end};
 use super::stream::Stream;
 use super::{TurnEnd, TurnOutcome};
 use crate::budget::{Meter, rounded};
-use crate::inbox::PORTAL;
 use crate::running::{Conclude, Ending};
 
 /// How long a turn may go on after its budget is used up.
@@ -201,7 +200,7 @@ impl Conversation {
         if !matches!(ended, TurnEnd::Crashed(_)) {
             stream.end_turn(if is_suspended { TurnEnding::Interrupted } else { ended.ending() });
             // Before a reader can know that the turn is over.
-            stream.review_budget(PORTAL);
+            stream.check_budget();
             stream.idle();
         }
         TurnOutcome {

@@ -1,39 +1,37 @@
 //! All sessions of a server.
 
+mod parts;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use agents::permission::{DeskRules, Owner, PermissionDesk, PermissionHandler, Safeguards};
 use agents::tools::{AllowedRoots, CommandSettings};
-use agents::{Catalog, Found, ToolSet, ask_user};
+use agents::{Catalog, Found};
 use extensions::{
     ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
 };
-use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use store::fold::{Addition, SessionFold, SessionNote, extend};
 use store::journal::StoreError;
-use store::live::{LiveLog, LiveRegistry, LiveShared, LiveSource};
+use store::live::{LiveRegistry, LiveShared, LiveSource};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use wire::{Budget, PermissionMode, SessionId, SessionResponse, Spent};
 
 use super::asking::Asking;
-use super::conversation::{Conversation, EndOfSession, Shutdown};
-use super::fallback::Fallback;
+use super::conversation::{Conversation, EndOfSession};
 use super::folder::check_folder;
 use super::handle::{OpenSessions, Place, Session};
 use super::host::ProjectHost;
 use super::kept::DurablePermissions;
 use super::opening::{Beginning, Dormant, Earlier, NewSession, Opening, Origin};
 use super::outlet::Port;
-use super::parking::Parking;
 use super::queue::Queue;
 use super::rights::SessionPolicy;
 use super::starter::Starter;
 use super::stream::Stream;
-use super::toolkit::{Toolkit, WorkspaceParts};
 use super::{SessionError, SessionSummary, StartError, StartOptions};
 use crate::budget::Meter;
 use crate::inbox::{Inbox, QuestionOwner};
@@ -322,46 +320,6 @@ impl SessionManager {
         Ok(session)
     }
 
-    /// What ends a session with the server.
-    fn shutdown(&self, desk: &PermissionDesk, stop: &CancellationToken) -> Shutdown {
-        let is_lasting = self.live.shared().journal().is_lasting();
-        Shutdown {
-            begins: self.lifecycle.token(),
-            suspend: is_lasting.then(|| self.suspend.clone()),
-            desk: desk.clone(),
-            stop: stop.clone(),
-        }
-    }
-
-    /// What continues the failed turns of a session with other models.
-    fn fallback_of(
-        &self,
-        id: SessionId,
-        starter: Starter,
-        extensions: &Arc<SessionExtensions>,
-        log: &Arc<LiveLog<SessionResponse>>,
-    ) -> Arc<Fallback> {
-        Arc::new(Fallback {
-            id,
-            starter,
-            default: self.settings.fallback.clone(),
-            catalog: self.catalog.clone(),
-            extensions: extensions.clone(),
-            log: log.clone(),
-            live: self.live.shared().clone(),
-        })
-    }
-
-    /// What parks a session.
-    fn parking(&self, id: SessionId) -> Parking {
-        Parking {
-            id,
-            after: self.settings.park_after,
-            open: Arc::downgrade(&self.open),
-            dormant: self.dormant.clone(),
-        }
-    }
-
     /// Waits until a new session is durable. If it can't be stored it is ended, since its id is
     /// never returned.
     async fn keep(&self, id: SessionId) -> Result<SessionId, StartError> {
@@ -380,29 +338,6 @@ impl SessionManager {
             "" => Ok(self.settings.default_directory.clone()),
             given => check_folder(given).await,
         }
-    }
-
-    /// The tools of a session. The agent of a project adds its own for each goal.
-    fn toolkit(
-        &self,
-        folder: &Path,
-        permissions: &Arc<dyn PermissionHandler>,
-        owner: Owner,
-        is_of_project: bool,
-    ) -> Toolkit {
-        let set = if is_of_project { ToolSet::default() } else { ToolSet::with_job_tools() };
-        if !is_of_project {
-            // Nothing else has this name yet.
-            let _ = set.add(ask_user(permissions.clone()));
-        }
-        let workspace = (!is_of_project).then(|| WorkspaceParts {
-            folder: folder.to_owned(),
-            permissions: permissions.clone(),
-            guarded: self.settings.safeguards.guarded.clone(),
-            commands: self.settings.commands.clone(),
-            policy: self.policy.clone(),
-        });
-        Toolkit { set: Arc::new(set.owned_by(owner)), workspace, added: Mutex::default() }
     }
 
     /// Finds a session whose agent is running.

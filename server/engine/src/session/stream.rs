@@ -4,10 +4,11 @@
 //! aborted. This module alone ensures that every block opens before its deltas and closes once,
 //! that its deltas add up to the complete content, and that nothing stays open when a turn ends.
 
+mod questions;
+
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use agents::permission::{Answer, PermissionEvent};
 use agents::{AgentEvent, AgentEvents, TextKind};
 use extensions::SessionExtensions;
 use parking_lot::Mutex;
@@ -16,10 +17,7 @@ use store::fold::{OpenQuestion, PromptAuthor, SessionNote};
 use store::journal::StoreError;
 use store::live::LiveLog;
 use tokio_util::sync::CancellationToken;
-use wire::{
-    LogLevel, PermissionId, PermissionOutcome, PermissionRequest, SessionResponse, ToolError,
-    TurnEnding, Usage,
-};
+use wire::{LogLevel, PermissionId, SessionResponse, ToolError, TurnEnding, Usage};
 
 use super::CalledTool;
 use super::asking::Asking;
@@ -241,67 +239,6 @@ impl Stream {
     /// From now on, extensions receive every response that readers receive.
     pub(super) fn connect(&self, extensions: &Arc<SessionExtensions>) {
         self.log.connect(extensions);
-    }
-
-    /// Reports a permission request, or its answer.
-    pub(super) fn permission(&self, event: PermissionEvent) {
-        match event {
-            PermissionEvent::Requested(asked) => {
-                self.asking.ask(asked.question.id, &asked.question.request);
-                self.log.push(&SessionResponse::PermissionRequest(asked.question));
-            }
-            PermissionEvent::Resolved { id, outcome, answer } => {
-                self.resolve(id, outcome, answer.as_ref());
-            }
-        }
-    }
-
-    fn resolve(&self, id: PermissionId, outcome: PermissionOutcome, answer: Option<&Answer>) {
-        self.log.push(&SessionResponse::PermissionResolved { request_id: id, decision: outcome });
-        self.asking.settle(id, outcome, answer);
-    }
-
-    /// Asks whether the budget is to be raised, if it is used up. If not, nobody has to decide that
-    /// any more: `by` has raised it.
-    pub(super) fn review_budget(&self, by: &str) {
-        match self.meter.used_up() {
-            Some(reached) => self.asking.ask_for_budget(reached),
-            None => self.asking.settle_budget(by),
-        }
-    }
-
-    /// Takes over the permission requests of a turn that was cut off.
-    pub(super) fn set_interrupted(&self, questions: BTreeMap<PermissionId, OpenQuestion>) {
-        self.state.lock().interrupted = questions;
-    }
-
-    /// The permission requests of a turn that was cut off, which still can be answered.
-    pub(super) fn interrupted(&self) -> BTreeMap<PermissionId, OpenQuestion> {
-        self.state.lock().interrupted.clone()
-    }
-
-    /// Ends such a request; `None` if it has ended before. Also returns whether it was the last one.
-    pub(super) fn settle_interrupted(
-        &self,
-        id: PermissionId,
-        outcome: PermissionOutcome,
-        answer: Option<&Answer>,
-    ) -> Option<(PermissionRequest, bool)> {
-        let mut state = self.state.lock();
-        let question = state.interrupted.remove(&id)?;
-        self.resolve(id, outcome, answer);
-        Some((question.request, state.interrupted.is_empty()))
-    }
-
-    /// Withdraws all such requests.
-    pub(super) fn withdraw_interrupted(&self) {
-        self.withdraw(&mut self.state.lock());
-    }
-
-    fn withdraw(&self, state: &mut State) {
-        for id in std::mem::take(&mut state.interrupted).into_keys() {
-            self.resolve(id, PermissionOutcome::Withdrawn, None);
-        }
     }
 
     /// Waits until everything that was pushed so far is durable. Cancel safe.
