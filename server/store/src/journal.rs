@@ -218,6 +218,12 @@ impl<'a> OpenEntities<'a> {
         Self::with(journal, HistoryQuery { kind: Some(kind), ..HistoryQuery::default() })
     }
 
+    /// The open entities of a kind that are in this state.
+    pub fn in_state(journal: &'a dyn Journal, kind: EntityKind, state: EntityState) -> Self {
+        let (kind, state) = (Some(kind), Some(state));
+        Self::with(journal, HistoryQuery { kind, state, ..HistoryQuery::default() })
+    }
+
     /// All questions that were not answered.
     pub fn questions(journal: &'a dyn Journal) -> Self {
         Self::with(journal, HistoryQuery { questions: true, ..HistoryQuery::default() })

@@ -44,9 +44,7 @@ impl Inbox {
         }
         Ok(())
     }
-}
 
-impl Inbox {
     /// Adds something that was asked before the server stopped and that is not in the inbox: the
     /// server was killed before it was stored here, or after its end was stored here alone. Returns
     /// when it is durable, and thus listed.

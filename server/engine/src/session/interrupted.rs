@@ -130,11 +130,14 @@ impl SessionManager {
     /// after the recovery, which closes the sessions of tasks.
     pub async fn restore_inbox(&self) -> Result<(), StoreError> {
         self.inbox().restore().await?;
-        for id in self.left_waiting().await?.asking {
-            if let Some(log) = self.load_log(id).await {
-                let asking = self.asking(id, &log);
-                for (question, open) in open_questions(&log) {
-                    asking.ask_again(question, &open.request, open.asked_at).await?;
+        let journal = &**self.live().shared().journal();
+        let mut asking = OpenEntities::in_state(journal, EntityKind::Session, EntityState::Waiting);
+        while let Some(page) = asking.next().await? {
+            for (entity, _) in page {
+                if let Entity::Session(id) = entity
+                    && let Some(log) = self.load_log(id).await
+                {
+                    self.ask_again(id, &log).await?;
                 }
             }
         }
@@ -158,12 +161,20 @@ impl SessionManager {
         }
     }
 
-    /// What a session without an agent has asked.
-    fn asking(&self, id: SessionId, log: &LiveLog<SessionResponse>) -> Asking {
+    /// Puts what a session without an agent has asked into the inbox, unless it is there.
+    async fn ask_again(
+        &self,
+        id: SessionId,
+        log: &LiveLog<SessionResponse>,
+    ) -> Result<(), StoreError> {
         let folder = log.fold(|fold: &SessionFold| fold.folder().to_owned()).unwrap_or_default();
         let owner = Owner { session: id, task: None, work: None };
         let time_out = self.settings().permission_time_out;
-        Asking::new(self.inbox().clone(), owner, Path::new(&folder), time_out)
+        let asking = Asking::new(self.inbox().clone(), owner, Path::new(&folder), time_out);
+        for (question, open) in open_questions(log) {
+            asking.ask_again(question, &open.request, open.asked_at).await?;
+        }
+        Ok(())
     }
 
     /// Ends a permission request of a session without an agent.
