@@ -22,7 +22,7 @@ use engine::entry::{EntryStore, InstallError, Installer};
 use engine::job::{JobManager, JobSettings};
 use engine::recovery::recover;
 use engine::session::{SessionManager, SessionSettings};
-use engine::task::TaskManager;
+use engine::task::{TaskManager, TaskSettings};
 use engine::trust::PortalTrust;
 use extensions::ExtensionSettings;
 use platform::lifecycle::Lifecycle;
@@ -133,8 +133,8 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     let sessions = start_sessions(settings, &repo_root, live.clone(), portal.clone(), &lifecycle);
     sessions.restore_inbox().await?;
     let entries = install_entry(settings, portal.clone(), &sessions).await?;
-    let tasks =
-        TaskManager::new(sessions.clone(), settings.budgets.tasks, live.clone(), lifecycle.clone());
+    let defaults = TaskSettings { budget: settings.budgets.tasks, ..TaskSettings::default() };
+    let tasks = TaskManager::new(sessions.clone(), defaults, live.clone(), lifecycle.clone());
     let jobs = JobSettings {
         max_tasks: settings.max_tasks,
         max_tasks_per_job: settings.max_tasks_per_job,

@@ -22,7 +22,7 @@ use engine::bridge::{Bridge, BridgeSettings, WorkspaceFolder};
 use engine::entry::{EntryStore, Installer};
 use engine::job::{JobManager, JobSettings};
 use engine::session::{SessionManager, SessionSettings};
-use engine::task::TaskManager;
+use engine::task::{TaskManager, TaskSettings};
 use extensions::ExtensionSettings;
 use http_body_util::BodyExt;
 use platform::lifecycle::Lifecycle;
@@ -157,7 +157,7 @@ impl TestApp {
         );
         let tasks = TaskManager::new(
             sessions.clone(),
-            options.task_budget,
+            TaskSettings { budget: options.task_budget, ..TaskSettings::default() },
             live.clone(),
             lifecycle.clone(),
         );

@@ -211,6 +211,10 @@ fn button_class(choice: InboxChoice) -> &'static str {
         InboxChoice::Deny => "button danger permission-deny",
         InboxChoice::Decline => "button permission-decline",
         InboxChoice::Leave => "button permission-leave",
+        InboxChoice::Continue => "button permission-continue",
+        InboxChoice::Redo => "button permission-redo",
+        InboxChoice::Done => "button permission-done",
+        InboxChoice::Fail => "button permission-fail",
     }
 }
 

@@ -172,6 +172,10 @@ fn decision_text(decision: InboxDecision) -> &'static str {
         InboxDecision::Decline => "Declined",
         InboxDecision::Raise => "Raised",
         InboxDecision::Leave => "Left as it is",
+        InboxDecision::Continue => "Continued",
+        InboxDecision::Redo => "Sent again",
+        InboxDecision::Done => "Counted as done",
+        InboxDecision::Fail => "Counted as failed",
         InboxDecision::TimedOut => "Timed out, ended",
         InboxDecision::Withdrawn => "Withdrawn",
     }

@@ -189,6 +189,10 @@ pub enum FailureCause {
     },
     /// The task was stopped.
     Stopped,
+    /// The server stopped while it ran, and interrupted works of the job fail.
+    Interrupted,
+    /// The server stopped while it ran, and somebody counts it as failed.
+    CountedAsFailed,
 }
 
 impl From<Reached> for FailureCause {
@@ -215,6 +219,27 @@ pub enum Recovery {
     Asked,
     /// The interrupted condition is judged again.
     JudgedAgain,
+    /// Somebody counts the interrupted work as done.
+    CountedAsDone,
+    /// Somebody counts the interrupted work as failed.
+    CountedAsFailed,
+    /// The interrupted work has failed, as the job or the settings say.
+    Failed,
+}
+
+impl Recovery {
+    /// What was decided, in a few words.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Resumed => "the interrupted turn is resumed",
+            Self::SentAgain => "the interrupted prompt is sent again",
+            Self::Asked => "somebody is asked how the interrupted work goes on",
+            Self::JudgedAgain => "the interrupted condition is judged again",
+            Self::CountedAsDone => "somebody counts the interrupted work as done",
+            Self::CountedAsFailed => "somebody counts the interrupted work as failed",
+            Self::Failed => "interrupted works of this job fail",
+        }
+    }
 }
 
 /// A decision of the task engine.
@@ -410,6 +435,10 @@ impl fmt::Display for FailureCause {
                 write!(f, "{reached}")
             }
             Self::Stopped => write!(f, "the task was stopped"),
+            Self::Interrupted => write!(f, "interrupted: the server stopped"),
+            Self::CountedAsFailed => {
+                write!(f, "interrupted: the server stopped; somebody counts it as failed")
+            }
         }
     }
 }
@@ -441,12 +470,7 @@ impl fmt::Display for Decision {
             Self::Operation { attempt, retries } => {
                 write!(f, "retry #{} of {retries} starts", retry(*attempt))
             }
-            Self::Interrupted { recovery } => f.write_str(match recovery {
-                Recovery::Resumed => "the interrupted turn is resumed",
-                Recovery::SentAgain => "the interrupted prompt is sent again",
-                Recovery::Asked => "somebody is asked how the interrupted work goes on",
-                Recovery::JudgedAgain => "the interrupted condition is judged again",
-            }),
+            Self::Interrupted { recovery } => f.write_str(recovery.sentence()),
             Self::Budget { limit, allowed, used } => {
                 let reached = Reached { limit: *limit, allowed: *allowed, used: *used };
                 write!(f, "{reached}")

@@ -15,10 +15,13 @@ pub mod testing;
 mod variables;
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
 
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::permission::{UnknownWord, words};
 use crate::{Budget, PermissionMode};
 
 pub use problem::{Problem, Problems};
@@ -43,8 +46,9 @@ pub const JOB_PREREQUISITE_FAILED: &str = "job_prerequisite_failed";
 pub const DRIVING: &str = "driving";
 
 /// Tasks for coding agents, jobs that are made of them, and where the jobs stand in the matrix.
-// Maps keep the order of the file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+// Maps keep the order of the file. Like its parts, it is read by `Deserialize` only from the store:
+// what people write is read and checked by `read`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(deny_unknown_fields, transform = schema::complete_entry))]
@@ -88,6 +92,34 @@ impl Entry {
         &self.named_models
     }
 
+    /// What a run of a job needs of this entry, to be stored with it.
+    pub fn of_job(&self, name: &str) -> Option<Self> {
+        let job = self.jobs.get(name)?;
+        let refs = job.work.task_refs();
+        let tasks =
+            self.tasks.iter().filter(|(name, _)| refs.iter().any(|it| it.task_id == **name));
+        Some(Self {
+            jobs: IndexMap::from([(name.to_owned(), job.clone())]),
+            ..self.with_tasks(tasks)
+        })
+    }
+
+    /// What a run of a task needs of this entry, to be stored with it.
+    pub fn of_task(&self, name: &str) -> Option<Self> {
+        self.tasks.get_key_value(name).map(|task| self.with_tasks([task]))
+    }
+
+    fn with_tasks<'a>(&self, tasks: impl IntoIterator<Item = (&'a String, &'a Task)>) -> Self {
+        Self {
+            models: self.models.clone(),
+            driving_session_retries: self.driving_session_retries.clone(),
+            tasks: tasks.into_iter().map(|(name, task)| (name.clone(), task.clone())).collect(),
+            jobs: IndexMap::new(),
+            grid: Vec::new(),
+            named_models: Vec::new(),
+        }
+    }
+
     /// The id of the model that runs a task of this entry.
     pub fn resolve_model<'a>(
         &'a self,
@@ -108,7 +140,7 @@ impl Entry {
 }
 
 /// How often a model is tried again when a driving session crashes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct DrivingSessionRetry {
@@ -120,7 +152,7 @@ pub struct DrivingSessionRetry {
 }
 
 /// Something to ask an agent for, and how to know that it was done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Task {
@@ -163,7 +195,7 @@ impl Model {
 }
 
 /// When a task can be begun.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Availability {
     /// Asked before the task begins; the task fails unless it is answered by `job_boolean_true`.
@@ -173,12 +205,12 @@ pub struct Availability {
 }
 
 /// When a task was done: all the tools were called, and the condition holds.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Criteria {
     /// Tools that the agent must have called.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(default, schema_with = "schema::tools"))]
     pub tool_executed: Vec<String>,
     /// Asked when the agent has answered; it holds if it is answered by `job_boolean_true`. Must
@@ -194,7 +226,7 @@ pub struct Criteria {
 }
 
 /// What to do if a task was not done.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct FailureAction {
@@ -207,7 +239,7 @@ pub struct FailureAction {
 }
 
 /// A tree of tasks that is started as one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Job {
@@ -221,19 +253,48 @@ pub struct Job {
     pub permissions: Option<PermissionMode>,
     /// Files that run later, such as `.github/workflows/*.yml`, which its agents may change with
     /// `approve-all`; globs below the folder of the job. All others are asked for each time.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<Vec<String>>"))]
     pub approve_files: Vec<String>,
     /// How much all tasks of one run of the job may use together. A limit that is left out is the
     /// server's setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<Budget>,
+    /// What happens to works that were running when the server stopped: `resume` lets them go on,
+    /// `ask` asks a person, `fail` fails the job. Left out, the server's setting counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_interrupted: Option<OnInterrupted>,
     /// What the job consists of.
     pub work: Work,
 }
 
+words!(
+    /// What happens to a work that was running when the server stopped.
+    #[derive(Default)]
+    OnInterrupted {
+        /// It goes on if that is safe; otherwise a person is asked.
+        #[default]
+        Resume = "resume",
+        /// A person is asked.
+        Ask = "ask",
+        /// It has failed, and so has its job.
+        Fail = "fail",
+    }
+);
+
+impl OnInterrupted {
+    /// The more careful of the two: `fail` before `ask` before `resume`.
+    #[must_use]
+    pub fn more_careful(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Fail, _) | (_, Self::Fail) => Self::Fail,
+            (Self::Ask, _) | (_, Self::Ask) => Self::Ask,
+            (Self::Resume, Self::Resume) => Self::Resume,
+        }
+    }
+}
+
 /// A part of a job.
-// Read in this way only from the store: entries are read and checked by `read`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all_fields = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]

@@ -51,6 +51,14 @@ words!(
         Raise = "raise",
         /// Leave the limit as it is.
         Leave = "leave",
+        /// Let the interrupted work go on where it was cut off.
+        Continue = "continue",
+        /// Send the prompt of the interrupted work again.
+        Redo = "redo",
+        /// Count the interrupted work as done.
+        Done = "done",
+        /// Count the interrupted work as failed.
+        Fail = "fail",
     }
 );
 
@@ -71,6 +79,14 @@ words!(
         Raise = "raise",
         /// The limit stays as it is.
         Leave = "leave",
+        /// The interrupted work goes on where it was cut off.
+        Continue = "continue",
+        /// The prompt of the interrupted work is sent again.
+        Redo = "redo",
+        /// The interrupted work counts as done.
+        Done = "done",
+        /// The interrupted work counts as failed.
+        Fail = "fail",
         /// Nobody answered in time.
         TimedOut = "timed-out",
         /// Nobody waits for the answer any more, for example because the turn was aborted.
@@ -95,6 +111,10 @@ impl From<InboxChoice> for InboxDecision {
             InboxChoice::Decline => Self::Decline,
             InboxChoice::Raise => Self::Raise,
             InboxChoice::Leave => Self::Leave,
+            InboxChoice::Continue => Self::Continue,
+            InboxChoice::Redo => Self::Redo,
+            InboxChoice::Done => Self::Done,
+            InboxChoice::Fail => Self::Fail,
         }
     }
 }
@@ -107,7 +127,9 @@ impl InboxChoice {
             Self::Approve | Self::Answer => Some(PermissionDecision::Approve),
             Self::ApproveAlways => Some(PermissionDecision::ApproveAlways),
             Self::Deny | Self::Decline => Some(PermissionDecision::Deny),
-            Self::Raise | Self::Leave => None,
+            Self::Raise | Self::Leave | Self::Continue | Self::Redo | Self::Done | Self::Fail => {
+                None
+            }
         }
     }
 
@@ -125,7 +147,7 @@ impl InboxChoice {
     /// Whether it takes something away, or leaves it as it is: such an answer counts whether or not
     /// it can be stored.
     pub fn is_refusal(self) -> bool {
-        matches!(self, Self::Deny | Self::Decline | Self::Leave)
+        matches!(self, Self::Deny | Self::Decline | Self::Leave | Self::Fail)
     }
 }
 
@@ -200,6 +222,11 @@ pub struct InboxItem {
 }
 
 impl InboxItem {
+    /// Whether it asks how an interrupted work goes on, rather than for a permission.
+    pub fn is_about_work(&self) -> bool {
+        self.offers(InboxChoice::Continue)
+    }
+
     /// Whether it offers this answer.
     pub fn offers(&self, choice: InboxChoice) -> bool {
         self.options.iter().any(|option| option.id == choice)

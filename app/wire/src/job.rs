@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::chart::Chart;
 use crate::entry::{Entry, GridRow, Job};
 use crate::tagged::tagged;
-use crate::{Budget, EntityState, JobId, Spent, TaskId, Usage, WorkState};
+use crate::{Budget, EntityState, JobId, Recovery, Spent, TaskId, Usage, WorkState};
 
 /// The answer of `job`: the jobs that can be started, without the rest of the entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -133,6 +133,18 @@ pub struct JobStatusReply {
     /// Tokens and cost of all tasks that have ended, as far as their providers report them.
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
+    /// The folder that its agents work in; absent in a job of an earlier version.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub folder: String,
+    /// What the user typed to start it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub user_input: String,
+    /// The run that this one retries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retried_from: Option<JobId>,
+    /// The runs that retry this one, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retries: Vec<JobId>,
     /// How much all tasks may use together.
     #[serde(default, skip_serializing_if = "Budget::is_empty")]
     pub budget: Budget,
@@ -161,6 +173,12 @@ pub struct JobTask {
     pub status: Option<WorkStatus>,
     /// The finer state of the work.
     pub state: WorkState,
+    /// Whether its result was carried over from the run that this one retries.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub carried: bool,
+    /// What was decided when the server had stopped during this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<Recovery>,
     /// Why it is in this state, in one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -314,6 +332,8 @@ mod tests {
             name: Some("n".to_owned()),
             status: Some(status),
             state: WorkState::Queued,
+            carried: false,
+            recovery: None,
             reason: None,
             start_time: Some("s".to_owned()),
             end_time: Some("e".to_owned()),
@@ -330,6 +350,8 @@ mod tests {
         };
         let failed = JobTask {
             state: WorkState::False,
+            carried: true,
+            recovery: Some(Recovery::SentAgain),
             reason: Some("r".to_owned()),
             ..task(1, WorkStatus::Failed)
         };
@@ -347,6 +369,10 @@ mod tests {
             reason: Some("r".to_owned()),
             reason_work_id: Some(1),
             usage: Usage { input_tokens: 3, ..Usage::default() },
+            folder: "/f".to_owned(),
+            user_input: "u".to_owned(),
+            retried_from: JOB.parse().ok(),
+            retries: vec![job_id],
             budget: serde_json::from_str(r#"{"turns":5}"#).expect("a budget"),
             spent: Spent { minutes: 0.5, turns: 2, tokens: 3, cost: 0.0 },
             tasks,
@@ -357,13 +383,14 @@ mod tests {
                 concat!(
                     r#"{{"jobId":"{}","jobName":"scrum","startTime":"2026-01-02T03:04:05Z","#,
                     r#""serverTime":"n","status":"Running","state":"waiting","reason":"r","reasonWorkId":1,"usage":{{"inputTokens":3,"outputTokens":0}},"#,
+                    r#""folder":"/f","userInput":"u","retriedFrom":"{}","retries":["{}"],"#,
                     r#""budget":{{"turns":5}},"spent":{{"minutes":0.5,"turns":2,"tokens":3,"cost":0.0}},"tasks":["#,
                     r#"{{"workIdInJob":0,"name":"n","status":"Succeeded","state":"queued","startTime":"s","endTime":"e"}},"#,
-                    r#"{{"workIdInJob":1,"name":"n","status":"Failed","state":"false","reason":"r","startTime":"s","endTime":"e"}},"#,
+                    r#"{{"workIdInJob":1,"name":"n","status":"Failed","state":"false","carried":true,"recovery":"sentAgain","reason":"r","startTime":"s","endTime":"e"}},"#,
                     r#"{{"workIdInJob":2,"taskId":"{}","name":"n","status":"Running","state":"queued","startTime":"s"}},"#,
                     r#"{{"workIdInJob":3,"name":"n","state":"notReached"}}]}}"#
                 ),
-                JOB, TASK
+                JOB, JOB, JOB, TASK
             ),
         );
     }

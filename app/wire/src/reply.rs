@@ -75,6 +75,10 @@ error_names! {
     InvalidExtensionTrust,
     /// Something still runs that must have ended for this.
     StillRunning,
+    /// No work of the job has a result that can be done without.
+    NothingToRetry,
+    /// The job has no work of that number.
+    WorkNotFound,
     InvalidTitle,
     InvalidBudget,
     /// A limit that the model's provider reports no figures for.

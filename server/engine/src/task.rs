@@ -30,7 +30,7 @@ use wire::ErrorName;
 use crate::budget::BudgetNotSupported;
 
 pub use flow::TaskEnd;
-pub use manager::{ManagedTask, RunningTask, TaskManager};
+pub use manager::{ManagedTask, RunningTask, TaskManager, TaskSettings};
 
 /// Why a task was not started or stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

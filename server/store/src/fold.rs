@@ -15,7 +15,9 @@ pub(crate) mod tests;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use job::{Canceler, JobFold, JobNote, PlannedWork, WorkEnd, WorkFold};
+pub use job::{
+    Canceler, CarriedRun, JobFold, JobHistory, JobNote, PlannedWork, WorkEnd, WorkFold, WorkRun,
+};
 pub use portal::{FolderTrust, InstalledEntry, Installer, LoginFacts, PortalFold, PortalNote};
 pub use question::{QuestionDetail, QuestionFold, QuestionNote};
 pub use session::{

@@ -20,11 +20,15 @@ impl FailureCause {
     /// answer.
     pub fn is_crash(&self) -> bool {
         match self {
-            Self::SessionCrashed { .. } | Self::TurnFailed { .. } | Self::Internal => true,
+            Self::SessionCrashed { .. }
+            | Self::TurnFailed { .. }
+            | Self::Internal
+            | Self::Interrupted => true,
             Self::NotAvailable { .. }
             | Self::CriteriaNotMet { .. }
             | Self::Budget { .. }
-            | Self::Stopped => false,
+            | Self::Stopped
+            | Self::CountedAsFailed => false,
         }
     }
 
@@ -51,7 +55,7 @@ impl FailureCause {
             Self::TurnFailed { role, error, failed_turns } => {
                 setback(*role, "session's turn failed", *failed_turns, error)
             }
-            Self::Budget { .. } => self.to_string(),
+            Self::Budget { .. } | Self::Interrupted | Self::CountedAsFailed => self.to_string(),
             Self::Internal => "internal error".to_owned(),
             Self::Stopped => "the task was stopped".to_owned(),
         }

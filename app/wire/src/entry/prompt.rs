@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// A prompt, line by line. `$name` stands for the prompt variable of that name; `$user-input`,
 /// `$task-model`, `$reported-document`, `$reported-true-reason` and `$reported-false-reason` get
 /// their values while a task runs.
 // Here it is one text. Its own variables are expanded; those of the running task are still in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", extend("minItems" = 1)))]
 pub struct Prompt(String);

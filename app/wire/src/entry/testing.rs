@@ -48,6 +48,7 @@ pub fn job(work: Work) -> Job {
         permissions: None,
         approve_files: Vec::new(),
         budget: None,
+        on_interrupted: None,
         work,
     }
 }

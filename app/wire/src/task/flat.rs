@@ -45,6 +45,8 @@ enum CauseKind {
     Internal,
     Budget,
     Stopped,
+    Interrupted,
+    CountedAsFailed,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -224,5 +226,7 @@ spelling! {
         Internal {},
         Budget { limit, allowed, used },
         Stopped {},
+        Interrupted {},
+        CountedAsFailed {},
     }
 }

@@ -148,7 +148,9 @@ impl JobManager {
             name: job_name.to_owned(),
             folder: working_directory.to_owned(),
             input: user_input.clone(),
-            work: Some(job.work.clone()),
+            work: None,
+            entry: entry.of_job(job_name).map(Box::new),
+            permissions: Some(job.permissions.unwrap_or_else(|| self.default_mode.get())),
             budget,
         });
         let report = Report { record, log };

@@ -284,6 +284,8 @@ mod tests {
             folder: String::new(),
             input: String::new(),
             work: None,
+            entry: None,
+            permissions: None,
             budget: Budget::default(),
         });
         let handle = Handle::new(CancellationToken::new());

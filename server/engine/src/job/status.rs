@@ -47,6 +47,10 @@ pub(super) fn status_reply(job_id: JobId, fold: &JobFold, waiting: &Waiting) -> 
         reason,
         reason_work_id: work_id,
         usage: fold.usage(),
+        folder: fold.folder().to_owned(),
+        user_input: fold.input().to_owned(),
+        retried_from: fold.retried_from(),
+        retries: fold.retries().to_vec(),
         budget: fold.budget(),
         spent: fold.spent(),
         tasks: tasks(fold, waiting),
@@ -101,6 +105,8 @@ fn tasks(fold: &JobFold, waiting: &Waiting) -> Vec<JobTask> {
             name: fold.name_of(id).map(str::to_owned),
             status: run.map(|run| run.status),
             state,
+            carried: run.is_some_and(|run| run.carried),
+            recovery: run.and_then(|run| run.recovery),
             reason: end.map(|end| end.reason(|id| fold.name_of(id))),
             start_time: run.map(|run| iso_8601_of_micros(run.started_at)),
             end_time: run.and_then(|run| run.ended_at).map(iso_8601_of_micros),
@@ -141,7 +147,9 @@ mod tests {
         let mut fold = JobFold::default();
         let (name, folder, input) = ("j".to_owned(), String::new(), String::new());
         let budget = Budget::default();
-        fold.note(1, &JobNote::Started { name, folder, input, work: Some(work), budget });
+        let (work, entry, permissions) = (Some(work), None, None);
+        let started = JobNote::Started { name, folder, input, work, entry, permissions, budget };
+        fold.note(1, &started);
         for (word, at) in words.split_whitespace().zip((2..).step_by(3)) {
             let (id, how) = word.split_at(word.len() - 1);
             let work_id = id.parse().expect("a number");

@@ -22,7 +22,7 @@ use wire::{Budget, EntityState, InboxItem, JobStatus, PermissionMode, WorkState,
 use super::*;
 use crate::recovery::recover;
 use crate::session::{SessionManager, SessionSettings};
-use crate::task::TaskManager;
+use crate::task::{TaskManager, TaskSettings};
 
 const MODEL: &str = "gpt-5-mini";
 const CREATE: &str =
@@ -58,8 +58,12 @@ impl Harness {
         let catalog = Catalog::new(iter::once(simulated as Arc<_>).chain(further));
         let settings = SessionSettings::new("/");
         let sessions = SessionManager::new(catalog, settings, live.clone(), lifecycle.clone());
-        let tasks =
-            TaskManager::new(sessions.clone(), Budget::default(), live.clone(), lifecycle.clone());
+        let tasks = TaskManager::new(
+            sessions.clone(),
+            TaskSettings::default(),
+            live.clone(),
+            lifecycle.clone(),
+        );
         let permissions = PermissionMode::Ask;
         let settings = JobSettings { permissions, budget, ..JobSettings::default() };
         let jobs = JobManager::new(tasks.clone(), settings, live, lifecycle.clone());

@@ -10,7 +10,7 @@ use platform::memory::shrink;
 use store::fold::TaskNote;
 use store::live::{LiveRegistry, LiveShared};
 use tokio::sync::oneshot;
-use wire::entry::{DRIVING, Entry, Model, Task};
+use wire::entry::{DRIVING, Entry, Model, OnInterrupted, Task};
 use wire::{Budget, FailureCause, JobId, SessionId, Spent, TaskId, TaskResponse, Usage};
 
 use super::flow::{self, Mode, Plan};
@@ -21,6 +21,15 @@ use crate::inbox::Inbox;
 use crate::running::{Ending, Handle, stop_all};
 use crate::session::{SessionManager, StartOptions};
 
+/// Defaults of tasks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TaskSettings {
+    /// How much a task may use whose definition does not say so.
+    pub budget: Budget,
+    /// What happens to tasks that were running when the server stopped, unless their job says so.
+    pub on_interrupted: OnInterrupted,
+}
+
 /// Starts, finds and stops tasks.
 pub struct TaskManager {
     sessions: Arc<SessionManager>,
@@ -28,6 +37,7 @@ pub struct TaskManager {
     live: Arc<LiveRegistry<TaskId, TaskResponse>>,
     /// How much a task may use whose definition does not say so.
     budget: Mutex<Budget>,
+    on_interrupted: OnInterrupted,
     /// The runs whose logs are in memory, including ended ones.
     runs: Mutex<HashMap<TaskId, Run>>,
 }
@@ -87,10 +97,10 @@ impl RunningTask {
 }
 
 impl TaskManager {
-    /// Creates a manager without tasks. The budget is that of tasks which name none.
+    /// Creates a manager without tasks.
     pub fn new(
         sessions: Arc<SessionManager>,
-        budget: Budget,
+        settings: TaskSettings,
         live: Arc<LiveShared>,
         lifecycle: Lifecycle,
     ) -> Arc<Self> {
@@ -103,7 +113,8 @@ impl TaskManager {
             };
             Self {
                 live: LiveRegistry::with_owner(live, &lifecycle, forget),
-                budget: Mutex::new(budget),
+                budget: Mutex::new(settings.budget),
+                on_interrupted: settings.on_interrupted,
                 runs: Mutex::default(),
                 sessions,
                 lifecycle,
@@ -230,6 +241,11 @@ impl TaskManager {
     /// What the sessions of tasks ask people, among others.
     pub fn inbox(&self) -> &Inbox {
         self.sessions.inbox()
+    }
+
+    /// What happens to works that were running when the server stopped, unless their job says so.
+    pub fn on_interrupted(&self) -> OnInterrupted {
+        self.on_interrupted
     }
 
     /// How much a task may use: the limits of its definition, else those of the settings.

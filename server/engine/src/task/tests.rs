@@ -105,7 +105,8 @@ impl Harness {
         let simulated = Arc::new(Simulated::new(SimulatedSettings::for_tests()));
         let catalog = Catalog::new([simulated as Arc<_>]);
         let sessions = SessionManager::new(catalog, settings, live.clone(), lifecycle.clone());
-        let tasks = TaskManager::new(sessions.clone(), budget, live, lifecycle.clone());
+        let settings = TaskSettings { budget, ..TaskSettings::default() };
+        let tasks = TaskManager::new(sessions.clone(), settings, live, lifecycle.clone());
         Self { sessions, tasks, lifecycle }
     }
 

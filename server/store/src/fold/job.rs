@@ -1,17 +1,20 @@
 //! The fold of a run of a job.
 
+mod history;
 mod work_end;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use wire::entry::Work;
+use wire::entry::{Entry, Work};
 use wire::{
-    Budget, EntityState, JobResponse, JobStatus, Spent, TaskId, Usage, WorkStatus, shorten,
+    Budget, EntityState, JobId, JobResponse, JobStatus, PermissionMode, Recovery, Spent, TaskId,
+    Usage, WorkStatus, shorten,
 };
 
 use super::{Fold, INTERRUPTED, RunDetail};
 use crate::journal::Record;
+pub use history::{JobHistory, WorkRun};
 pub use work_end::{Canceler, WorkEnd};
 
 /// The notes of a run of a job.
@@ -26,9 +29,15 @@ pub enum JobNote {
         folder: String,
         /// What the user typed.
         input: String,
-        /// Its tree of works, as it was installed; `None` in stores of earlier versions.
+        /// Its tree of works, in stores of earlier versions.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         work: Option<Work>,
+        /// What it needs of the entry, as that was installed; `None` in stores of earlier versions.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        entry: Option<Box<Entry>>,
+        /// How permission requests were answered when it was started.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        permissions: Option<PermissionMode>,
         /// How much all its tasks may use together.
         #[serde(default, skip_serializing_if = "Budget::is_empty")]
         budget: Budget,
@@ -51,6 +60,45 @@ pub enum JobNote {
     Interrupted,
     /// What counts for its budget since the last such note.
     Spent(Spent),
+    /// It retries another run. Comes just after the first note.
+    Retries {
+        /// The run that it retries.
+        from: JobId,
+        /// The results that it takes over, in the order in which they came.
+        carried: Vec<CarriedRun>,
+    },
+    /// Another run retries this one.
+    RetriedBy {
+        /// The run that retries it.
+        job: JobId,
+    },
+    /// It was decided how a running work goes on after the server had stopped.
+    Recovered {
+        /// Id of the work within the job.
+        work_id: u32,
+        /// What was decided.
+        recovery: Recovery,
+    },
+}
+
+/// A run of a work whose result a retry takes over.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CarriedRun {
+    /// Id of the work within the job.
+    pub work_id: u32,
+    /// Why it did not succeed; `None` if it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<WorkEnd>,
+    /// Whether it succeeded.
+    pub succeeded: bool,
+    /// Microseconds since the Unix epoch.
+    pub started_at: u64,
+    /// Microseconds since the Unix epoch.
+    pub ended_at: u64,
+    /// What it has used, in the run that it was a part of.
+    #[serde(default, skip_serializing_if = "Usage::is_empty")]
+    pub usage: Usage,
 }
 
 /// The state of a run of a job, from its facts and notes.
@@ -70,6 +118,9 @@ pub struct JobFold {
     budget: Budget,
     spent: Spent,
     works: BTreeMap<u32, WorkFold>,
+    input: String,
+    retried_from: Option<JobId>,
+    retries: Vec<JobId>,
 }
 
 /// A work of the job's tree.
@@ -96,12 +147,36 @@ pub struct WorkFold {
     pub usage: Usage,
     /// Why it did not succeed; `None` in stores of earlier versions.
     pub end: Option<WorkEnd>,
+    /// Whether the run belongs to the job that this one retries.
+    pub carried: bool,
+    /// What was decided when the server had stopped during the run.
+    pub recovery: Option<Recovery>,
 }
 
 impl JobFold {
     /// Its name in the entry.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The folder that its agents work in.
+    pub fn folder(&self) -> &str {
+        &self.folder
+    }
+
+    /// What the user typed.
+    pub fn input(&self) -> &str {
+        &self.input
+    }
+
+    /// The run that this one retries.
+    pub fn retried_from(&self) -> Option<JobId> {
+        self.retried_from
+    }
+
+    /// The runs that retry this one, the oldest first.
+    pub fn retries(&self) -> &[JobId] {
+        &self.retries
     }
 
     /// Microseconds since the Unix epoch.
@@ -223,6 +298,8 @@ impl Fold<JobResponse> for JobFold {
                     ended_at: None,
                     usage: Usage::default(),
                     end: None,
+                    carried: false,
+                    recovery: None,
                 };
                 self.works.insert(*work_id, work);
                 return self.status.is_some();
@@ -249,13 +326,28 @@ impl Fold<JobResponse> for JobFold {
 
     fn note(&mut self, at: u64, note: &JobNote) {
         match note {
-            JobNote::Started { name, folder, work, budget, .. } => {
+            JobNote::Started { name, folder, input, work, entry, budget, .. } => {
                 self.started_at = at;
                 self.name.clone_from(name);
                 self.folder.clone_from(folder);
-                self.planned = work.as_ref().map(plan_of).unwrap_or_default();
-                self.work.clone_from(work);
+                self.input.clone_from(input);
+                let of_entry = entry.as_ref().and_then(|entry| entry.jobs.get(name));
+                let work = of_entry.map(|job| &job.work).or(work.as_ref());
+                self.planned = work.map(plan_of).unwrap_or_default();
+                self.work = work.cloned();
                 self.budget = *budget;
+            }
+            JobNote::Retries { from, carried } => {
+                self.retried_from = Some(*from);
+                for run in carried {
+                    self.works.insert(run.work_id, run.into());
+                }
+            }
+            JobNote::RetriedBy { job } => self.retries.push(*job),
+            JobNote::Recovered { work_id, recovery } => {
+                if let Some(work) = self.works.get_mut(work_id) {
+                    work.recovery = Some(*recovery);
+                }
             }
             JobNote::Spent(more) => self.spent += *more,
             JobNote::Used { work_id, usage } => {
@@ -284,6 +376,21 @@ impl Fold<JobResponse> for JobFold {
             ended_at: self.ended_at,
             usage: self.usage,
             detail: RunDetail::write(self.reason()),
+        }
+    }
+}
+
+impl From<&CarriedRun> for WorkFold {
+    fn from(run: &CarriedRun) -> Self {
+        Self {
+            task_id: None,
+            status: if run.succeeded { WorkStatus::Succeeded } else { WorkStatus::Failed },
+            started_at: run.started_at,
+            ended_at: Some(run.ended_at),
+            usage: run.usage,
+            end: run.end.clone(),
+            carried: true,
+            recovery: None,
         }
     }
 }

@@ -58,10 +58,14 @@ impl QuestionFold {
             InboxDecision::Approve
             | InboxDecision::ApproveAlways
             | InboxDecision::Answer
-            | InboxDecision::Raise => EntityState::Succeeded,
-            InboxDecision::Deny | InboxDecision::Decline | InboxDecision::Leave => {
-                EntityState::Failed
-            }
+            | InboxDecision::Raise
+            | InboxDecision::Continue
+            | InboxDecision::Redo
+            | InboxDecision::Done => EntityState::Succeeded,
+            InboxDecision::Deny
+            | InboxDecision::Decline
+            | InboxDecision::Leave
+            | InboxDecision::Fail => EntityState::Failed,
             InboxDecision::TimedOut | InboxDecision::Withdrawn => EntityState::Canceled,
         }
     }

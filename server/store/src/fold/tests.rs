@@ -127,7 +127,7 @@ fn tree() -> Work {
 fn job_started(work: Option<Work>) -> JobNote {
     let (name, folder) = ("j".to_owned(), "/".to_owned());
     let (input, budget) = (String::new(), Budget::default());
-    JobNote::Started { name, folder, input, work, budget }
+    JobNote::Started { name, folder, input, work, entry: None, permissions: None, budget }
 }
 
 #[test]

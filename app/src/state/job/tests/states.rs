@@ -11,6 +11,8 @@ fn status_of_states(job: JobStatus, states: &[WorkState]) -> JobStatusReply {
         name: None,
         status: None,
         state: *state,
+        carried: false,
+        recovery: None,
         reason: Some(format!("why {work}")),
         start_time: None,
         end_time: None,

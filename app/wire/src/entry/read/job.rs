@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 
 use super::{Node, Object, Path, Quoted, Read, Reader, Value, add};
 use crate::PermissionMode;
-use crate::entry::{Job, Work};
+use crate::entry::{Job, OnInterrupted, Work};
 
 /// Whether the tasks of a job require user input, as far as it can be told.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,7 +26,8 @@ impl<'t> Reader<'t> {
     }
 
     fn job(&mut self, node: &'t Node, path: &Path) -> Read<Job> {
-        let known = ["requireUserInput", "permissions", "approveFiles", "budget", "work"];
+        let known =
+            ["requireUserInput", "permissions", "approveFiles", "budget", "onInterrupted", "work"];
         let object = self.object(node, path, &known)?;
         let mut input = UserInput::default();
         let work = self.required(&object, path, "work", |reader, node, path| {
@@ -51,6 +52,7 @@ impl<'t> Reader<'t> {
             reader.list(node, path, Self::file_pattern)
         });
         let budget = self.optional(&object, path, "budget", Self::budget);
+        let on_interrupted = self.optional(&object, path, "onInterrupted", Self::on_interrupted);
         let mut work = work?;
         number(&mut work, &mut 0);
         declared?;
@@ -59,6 +61,7 @@ impl<'t> Reader<'t> {
             permissions: permissions?,
             approve_files: approve_files?.unwrap_or_default(),
             budget: budget?,
+            on_interrupted: on_interrupted?,
             work,
         })
     }
@@ -67,6 +70,14 @@ impl<'t> Reader<'t> {
         let word = self.string(node, path)?;
         word.parse().or_else(|_| {
             let reason = format!("Must be approve-all, ask or deny, not {}.", Quoted(&word));
+            self.report(node.ordinal, path, reason)
+        })
+    }
+
+    fn on_interrupted(&mut self, node: &'t Node, path: &Path) -> Read<OnInterrupted> {
+        let word = self.string(node, path)?;
+        word.parse().or_else(|_| {
+            let reason = format!("Must be resume, ask or fail, not {}.", Quoted(&word));
             self.report(node.ordinal, path, reason)
         })
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{complete, valid};
 use crate::entry::testing::json::{par, seq};
-use crate::entry::{Entry, Model, NamedModel, Work};
+use crate::entry::{Entry, Model, NamedModel, OnInterrupted, Work};
 
 /// `a` for a task, `S(a b)`, `P(a b)`, `L(pre? body post?)` and `A(condition true? false?)`.
 fn write(work: &Work) -> String {
@@ -73,6 +73,32 @@ fn works_are_flattened_at_any_depth_and_then_numbered() {
             "{work}"
         );
     }
+}
+
+#[test]
+fn what_is_stored_with_a_run_is_what_it_needs_of_the_entry() {
+    let mut entry = complete();
+    entry["jobs"]["all"]["onInterrupted"] = json!("ask");
+    entry["jobs"]["all"]["budget"] = json!({ "turns": 3 });
+    let entry = valid(&entry);
+    let reread = |entry: &Entry| -> Entry {
+        let json = serde_json::to_string(entry).expect("JSON");
+        serde_json::from_str(&json).unwrap_or_else(|error| panic!("{error}: {json}"))
+    };
+    let all = reread(&entry.of_job("all").expect("a job"));
+    assert_eq!(all.jobs["all"], entry.jobs["all"]);
+    assert_eq!(all.jobs["all"].on_interrupted, Some(OnInterrupted::Ask));
+    assert_eq!((all.tasks, &all.models), (entry.tasks.clone(), &entry.models));
+    assert_eq!(all.driving_session_retries, entry.driving_session_retries);
+
+    let one = reread(&entry.of_job("one").expect("a job"));
+    assert_eq!(one.tasks.keys().collect::<Vec<_>>(), ["quick"]);
+    assert_eq!(one.jobs.keys().collect::<Vec<_>>(), ["one"]);
+    assert_eq!(one.jobs["one"].on_interrupted, None);
+    let task = reread(&entry.of_task("ask").expect("a task"));
+    assert_eq!((task.tasks.len(), task.jobs.len()), (1, 0));
+    assert_eq!(task.tasks["ask"], entry.tasks["ask"]);
+    assert_eq!((entry.of_job("none"), entry.of_task("none")), (None, None));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Entry, Problems, complete};
 
-const NAMES: [&str; 26] = [
+const NAMES: [&str; 27] = [
     "models",
     "driving",
     "drivingSessionRetries",
@@ -22,6 +22,7 @@ const NAMES: [&str; 26] = [
     "requireUserInput",
     "permissions",
     "approveFiles",
+    "onInterrupted",
     "availability",
     "condition",
     "criteria",

@@ -249,9 +249,15 @@ proptest! {
 
     #[test]
     fn jobs_are_what_is_stored_of_them(stream in prop::collection::vec(in_job(), 0..20)) {
-        let (name, folder, input) = ("j".to_owned(), "/".to_owned(), String::new());
-        let budget = Budget::default();
-        let started = JobNote::Started { name, folder, input, work: Some(tree()), budget };
+        let started = JobNote::Started {
+            name: "j".to_owned(),
+            folder: "/".to_owned(),
+            input: String::new(),
+            work: Some(tree()),
+            entry: None,
+            permissions: None,
+            budget: Budget::default(),
+        };
         keep_in_both::<_, JobFold>(JobId::generate(), started, &stream);
     }
 }

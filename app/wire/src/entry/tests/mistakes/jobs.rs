@@ -12,7 +12,7 @@ pub(super) fn of_jobs() -> Vec<Mistake> {
         wrong(
             "/jobs/one/name",
             json!(1),
-            "entry.jobs[\"one\"].name: Unknown field; known are: requireUserInput, permissions, approveFiles, budget, work.",
+            "entry.jobs[\"one\"].name: Unknown field; known are: requireUserInput, permissions, approveFiles, budget, onInterrupted, work.",
         ),
         missing("/jobs/one/work", "entry.jobs[\"one\"].work: Missing."),
         wrong(
@@ -24,6 +24,16 @@ pub(super) fn of_jobs() -> Vec<Mistake> {
             "/jobs/one/permissions",
             json!(true),
             "entry.jobs[\"one\"].permissions: Must be a string, not a boolean.",
+        ),
+        wrong(
+            "/jobs/one/onInterrupted",
+            json!("retry"),
+            "entry.jobs[\"one\"].onInterrupted: Must be resume, ask or fail, not \"retry\".",
+        ),
+        wrong(
+            "/jobs/one/onInterrupted",
+            json!(null),
+            "entry.jobs[\"one\"].onInterrupted: Must be a string, not null.",
         ),
         wrong(
             "/jobs/one/approveFiles",
