@@ -24,6 +24,7 @@ use wire::{BudgetLimit, ExtensionSource, ExtensionState, ModelInfo, ToolError, T
 use crate::facts::Fact;
 use crate::permission::{DenyAll, PermissionHandler};
 use crate::tool::{ToolCall, ToolOutput, ToolSet};
+use crate::tools::is_read_only;
 
 /// A provider of models.
 #[async_trait]
@@ -34,6 +35,12 @@ pub trait AgentBackend: Send + Sync + 'static {
     /// What its agents support beyond answering prompts.
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
+    }
+
+    /// Whether a tool changes nothing, whatever its arguments are. False for every tool of which that
+    /// is not known.
+    fn is_read_only(&self, tool: &str) -> bool {
+        is_read_only(tool)
     }
 
     /// The models that sessions can be started with now.

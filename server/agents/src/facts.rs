@@ -175,7 +175,7 @@ fn close(open: &mut Vec<(String, usize)>, id: &str) -> Option<usize> {
 }
 
 /// Parses the pretty-printed JSON of a response; an empty text is null.
-fn read_arguments(text: &str) -> Value {
+pub fn read_arguments(text: &str) -> Value {
     if text.is_empty() {
         return Value::Null;
     }

@@ -32,7 +32,7 @@ pub use contract::{
     AllowedExtensions, Capabilities, PastConversation, ReportedUsage, ResumeError, SessionHandle,
     TextKind, TurnOptions, TurnStop,
 };
-pub use facts::Fact;
+pub use facts::{Fact, read_arguments};
 pub use tool::{
     Consent, DuplicateTool, Tool, ToolCall, ToolHandler, ToolHooks, ToolOutput, ToolSet,
 };

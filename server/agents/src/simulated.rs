@@ -3,6 +3,7 @@
 mod agenda;
 mod instructions;
 mod memory;
+mod resumption;
 mod script;
 mod texts;
 mod turn;
@@ -25,7 +26,9 @@ use crate::contract::{
 };
 use crate::facts::{Fact, FactFold};
 use agenda::{Agenda, Next};
+use instructions::Step;
 use memory::{Memory, remember};
+use resumption::{is_resumption, steps_left};
 use script::Script;
 use turn::Turn;
 
@@ -115,6 +118,7 @@ impl Simulated {
             turns,
             memory,
             script: Mutex::default(),
+            followed: Mutex::default(),
             agenda: Mutex::default(),
         };
         for prompt in &prompts {
@@ -182,6 +186,8 @@ struct SimulatedSession {
     memory: Memory,
     /// Instructions for later turns.
     script: Mutex<Script>,
+    /// The instructions of the latest turn, to be resumed if it is cut off.
+    followed: Mutex<String>,
     /// The steps left to do as the bridge's agent.
     agenda: Mutex<Option<Agenda>>,
 }
@@ -199,8 +205,8 @@ impl AgentSession for SimulatedSession {
         let ended = if self.has_agenda(prompt) {
             abort.run_until_cancelled(turn.pursue(&self.agenda, self.reasons)).await
         } else {
-            let prompt = self.follow_script(prompt);
-            abort.run_until_cancelled(turn.run(&prompt, self.reasons)).await
+            let steps = self.steps(prompt);
+            abort.run_until_cancelled(turn.run(prompt, &steps, self.reasons)).await
         };
         match ended {
             Some(Err(crash @ AgentError::Crashed(_))) => return Err(crash),
@@ -229,8 +235,22 @@ impl SimulatedSession {
         agenda.is_some()
     }
 
+    /// The steps of a turn with this prompt.
+    fn steps(&self, prompt: &str) -> Vec<Step> {
+        if !is_resumption(prompt) {
+            return self.parse(&self.follow_script(prompt));
+        }
+        let interrupted = self.parse(&self.followed.lock());
+        let mut steps = self.parse(prompt);
+        let repeats = steps.contains(&Step::RepeatCall);
+        steps.extend(steps_left(&interrupted, self.memory.lock().facts(), repeats));
+        if steps.is_empty() { vec![Step::Say(texts::RESUMED.to_owned())] } else { steps }
+    }
+
     fn follow_script(&self, prompt: &str) -> String {
-        self.script.lock().follow(prompt, |prompt| self.has_instructions(prompt))
+        let followed = self.script.lock().follow(prompt, |prompt| self.has_instructions(prompt));
+        self.followed.lock().clone_from(&followed);
+        followed
     }
 
     /// Replays a prompt of the resumed conversation, so that scripts and agendas continue.
@@ -238,12 +258,16 @@ impl SimulatedSession {
         if self.has_agenda(prompt) {
             let next = || self.agenda.lock().as_mut().map(Agenda::next);
             while matches!(next(), Some(Next::Do(_))) {}
-        } else {
+        } else if !is_resumption(prompt) {
             self.follow_script(prompt);
         }
     }
 
     fn has_instructions(&self, prompt: &str) -> bool {
-        !instructions::parse(prompt, |name| self.settings.tools.get(name).is_some()).is_empty()
+        !self.parse(prompt).is_empty()
+    }
+
+    fn parse(&self, prompt: &str) -> Vec<Step> {
+        instructions::parse(prompt, |name| self.settings.tools.get(name).is_some())
     }
 }

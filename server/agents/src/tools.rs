@@ -28,8 +28,10 @@ use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
+use wire::entry::JOB_TOOLS;
 use wire::{PermissionRequest, ToolError, ToolResult};
 
+use crate::ask_user::ASK_USER;
 use crate::permission::{Asker, PermissionHandler};
 use crate::tool::{Tool, ToolHandler};
 
@@ -89,6 +91,11 @@ pub fn workspace_tools(settings: WorkspaceSettings) -> Vec<Tool> {
         .zip(handlers)
         .map(|(specification, handler)| specification.tool(handler))
         .collect()
+}
+
+/// Whether a tool of the portal only looks, or only tells the portal something.
+pub fn is_read_only(tool: &str) -> bool {
+    specification::LOOKING.contains(&tool) || JOB_TOOLS.contains(&tool) || tool == ASK_USER
 }
 
 /// The tools of a session: those that every session has, and those for its folder.

@@ -26,11 +26,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use agents::{
-    AgentBackend, AgentError, AgentSession, AgentSettings, Capabilities, Fact, PastConversation,
-    ReportedUsage, ResumeError,
+    ASK_USER, AgentBackend, AgentError, AgentSession, AgentSettings, Capabilities, Fact,
+    PastConversation, ReportedUsage, ResumeError,
 };
 use async_trait::async_trait;
 use wire::ModelInfo;
+use wire::entry::JOB_TOOLS;
 
 use crate::settings::CopilotSettings;
 use conversation::Conversation;
@@ -39,6 +40,9 @@ use models::ModelList;
 
 /// The provider's name in lists and logs.
 const PROVIDER: &str = "copilot";
+
+/// Tools of the CLI that change nothing.
+const READ_ONLY: [&str; 4] = ["view", "glob", "grep", "report_intent"];
 
 /// The backend of the Copilot CLI.
 pub struct Copilot {
@@ -96,6 +100,11 @@ impl AgentBackend for Copilot {
             None => ReportedUsage::TokensAndCost,
         };
         Capabilities { own_tools: true, resume: true, extensions: true, reports }
+    }
+
+    /// Its agents do not have the portal's tools for the folder: an extension may use those names.
+    fn is_read_only(&self, tool: &str) -> bool {
+        READ_ONLY.contains(&tool) || JOB_TOOLS.contains(&tool) || tool == ASK_USER
     }
 
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {

@@ -3,6 +3,9 @@
 use super::instructions::Step;
 use crate::facts::Fact;
 
+/// Said by a turn that is resumed with nothing left to do.
+pub(super) const RESUMED: &str = "I have looked: everything was done before the interruption.";
+
 /// The error in the stream when a session crashes.
 pub(super) const CRASH: &str = "the simulated agent crashed, as the prompt asked";
 

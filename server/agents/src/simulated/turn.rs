@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 use wire::Usage;
 
 use super::agenda::{Agenda, Next};
-use super::instructions::{Argument, Step, Stream, parse};
+use super::instructions::{Argument, Step, Stream};
 use super::memory::Memory;
 use super::{SimulatedSettings, texts};
 use crate::contract::{AgentError, AgentEvent, AgentSettings, TextKind};
@@ -37,20 +37,24 @@ impl<'a> Turn<'a> {
         Self { settings, pace, memory, number, blocks: 0, due: Instant::now() }
     }
 
-    pub(super) async fn run(mut self, prompt: &str, reasons: bool) -> Result<(), AgentError> {
-        let tools = &self.settings.tools;
-        let steps = parse(prompt, |name| tools.get(name).is_some());
+    /// Carries out the steps of a prompt.
+    pub(super) async fn run(
+        mut self,
+        prompt: &str,
+        steps: &[Step],
+        reasons: bool,
+    ) -> Result<(), AgentError> {
         let is_quiet = |step: &Step| matches!(step, Step::DoNothing | Step::Stream(_));
         if reasons && !steps.first().is_some_and(is_quiet) {
-            self.write(TextKind::Reasoning, &texts::reasoning(&steps)).await;
+            self.write(TextKind::Reasoning, &texts::reasoning(steps)).await;
         }
         if steps.is_empty() {
             self.write(TextKind::Message, &texts::answer(prompt)).await;
         }
-        for step in &steps {
+        for step in steps {
             self.carry_out(step).await?;
         }
-        if let Some(summary) = texts::summary(&steps) {
+        if let Some(summary) = texts::summary(steps) {
             self.write(TextKind::Message, &summary).await;
         }
         Ok(())

@@ -32,6 +32,9 @@ impl Specification {
     }
 }
 
+/// The tools that change nothing.
+pub(super) const LOOKING: [&str; 3] = ["listFiles", "readFiles", "searchFiles"];
+
 /// In the order of the handlers in [`super::workspace_tools`].
 pub(super) fn all() -> [Specification; 7] {
     let [list, read, search] = looking();
@@ -40,13 +43,14 @@ pub(super) fn all() -> [Specification; 7] {
 }
 
 fn looking() -> [Specification; 3] {
+    let [list_files, read_files, search_files] = LOOKING;
     let glob = json!({
         "type": "string",
         "description": "Which files: a glob such as `src/**/*.rs` or `*.md`, or a plain word that \
             is part of the path. All if left out.",
     });
     let list = Specification {
-        name: "listFiles",
+        name: list_files,
         description: "List the files of the workspace, except those that .gitignore leaves out. \
             One path in each line."
             .to_owned(),
@@ -60,7 +64,7 @@ fn looking() -> [Specification; 3] {
         required: &[],
     };
     let read = Specification {
-        name: "readFiles",
+        name: read_files,
         description: format!(
             "Read text files. At most {} KiB of each and {} KiB in all are returned; binary files \
              are not read. Read a file before you edit it.",
@@ -77,7 +81,7 @@ fn looking() -> [Specification; 3] {
         required: &["files"],
     };
     let search = Specification {
-        name: "searchFiles",
+        name: search_files,
         description: "Search the lines of all text files, except those that .gitignore leaves \
             out. Returns `path:line: text` for each line that matches. Upper and lower case differ."
             .to_owned(),
