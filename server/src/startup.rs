@@ -150,6 +150,8 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     // which opens the sessions of its projects.
     lifecycle.spawn(take_up_waiting(sessions.clone(), lifecycle.token()));
     let jobs = JobManager::new(tasks.clone(), jobs, live.clone(), lifecycle.clone());
+    tasks.take_up_borrowing().await?;
+    jobs.take_up().await?;
     let notices = tell_notices(settings);
     let governed = Governed {
         bridge: bridge.clone(),

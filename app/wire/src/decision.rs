@@ -237,7 +237,7 @@ impl Recovery {
             Self::JudgedAgain => "the interrupted condition is judged again",
             Self::CountedAsDone => "somebody counts the interrupted work as done",
             Self::CountedAsFailed => "somebody counts the interrupted work as failed",
-            Self::Failed => "interrupted works of this job fail",
+            Self::Failed => "interrupted works fail, as the job or the settings say",
         }
     }
 }

@@ -24,7 +24,7 @@ use store::journal::{Append, Batch, StoreError, check_store, wait_for};
 use store::live::{LiveBoard, LiveShared, LiveSource};
 use wire::{
     ErrorName, InboxAnswer, InboxChoice, InboxDecision, InboxItem, InboxKind, InboxResponse, JobId,
-    PermissionId, SessionId,
+    PermissionId, SessionId, TaskId,
 };
 
 /// Who answered if nobody did.
@@ -100,7 +100,8 @@ pub struct Inbox {
     shared: Arc<LiveShared>,
     board: LiveBoard<InboxResponse>,
     open: Mutex<HashMap<PermissionId, Open>>,
-    owner: OnceLock<Weak<dyn QuestionOwner>>,
+    sessions: OnceLock<Weak<dyn QuestionOwner>>,
+    tasks: OnceLock<Weak<dyn QuestionOwner>>,
     this: Weak<Self>,
 }
 
@@ -123,14 +124,20 @@ impl Inbox {
             shared,
             board,
             open: Mutex::default(),
-            owner: OnceLock::new(),
+            sessions: OnceLock::new(),
+            tasks: OnceLock::new(),
             this: this.clone(),
         })
     }
 
-    /// Names who takes the answers. Only the first call counts.
+    /// Names who takes the answers to what sessions ask. Only the first call counts.
     pub fn set_owner(&self, owner: Weak<dyn QuestionOwner>) {
-        self.owner.get_or_init(|| owner);
+        self.sessions.get_or_init(|| owner);
+    }
+
+    /// Names who takes the answers to what tasks ask themselves. Only the first call counts.
+    pub(crate) fn set_owner_of_tasks(&self, owner: Weak<dyn QuestionOwner>) {
+        self.tasks.get_or_init(|| owner);
     }
 
     /// Puts something into the inbox, which is shown once it is durable.
@@ -189,6 +196,16 @@ impl Inbox {
     pub(crate) fn find(&self, session: SessionId, kind: InboxKind) -> Option<PermissionId> {
         let open = self.open.lock();
         let is_it = |open: &&Open| open.item.session_id == Some(session) && open.item.kind == kind;
+        open.values().find(is_it).map(|open| open.item.id)
+    }
+
+    /// What a task itself asks of this kind.
+    pub(crate) fn find_of_task(&self, task: TaskId, kind: InboxKind) -> Option<PermissionId> {
+        let open = self.open.lock();
+        let is_it = |open: &&Open| {
+            let item = &open.item;
+            item.session_id.is_none() && item.task_id == Some(task) && item.kind == kind
+        };
         open.values().find(is_it).map(|open| open.item.id)
     }
 
@@ -265,7 +282,8 @@ impl Inbox {
         if !is_refusal {
             check_store(&**self.shared.journal())?;
         }
-        let owner = self.owner.get().and_then(Weak::upgrade).ok_or(AnswerError::NotPending)?;
+        let owner = if item.is_about_work() { &self.tasks } else { &self.sessions };
+        let owner = owner.get().and_then(Weak::upgrade).ok_or(AnswerError::NotPending)?;
         owner.take_answer(&item, reply).await?;
         match self.durable().await {
             Err(error) if !is_refusal => Err(error.into()),

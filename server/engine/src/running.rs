@@ -15,13 +15,15 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone, Debug)]
 pub(crate) struct Handle {
     stop: CancellationToken,
+    /// Cancelled if somebody asked for the stop; else the server is stopping.
+    asked: CancellationToken,
     ended: CancellationToken,
 }
 
 impl Handle {
     /// Handle to something that is about to run, and that stops when `stop` is cancelled.
     pub(crate) fn new(stop: CancellationToken) -> Self {
-        Self { stop, ended: CancellationToken::new() }
+        Self { stop, asked: CancellationToken::new(), ended: CancellationToken::new() }
     }
 
     /// Cancelled to make it stop.
@@ -31,7 +33,18 @@ impl Handle {
 
     /// Asks it to stop, and returns at once.
     pub(crate) fn begin_stop(&self) {
+        self.asked.cancel();
         self.stop.cancel();
+    }
+
+    /// Lets it stop with the server: nobody has asked for it.
+    pub(crate) fn suspend(&self) {
+        self.stop.cancel();
+    }
+
+    /// Whether it stops only because the server does.
+    pub(crate) fn is_suspended(&self) -> bool {
+        self.stop.is_cancelled() && !self.asked.is_cancelled()
     }
 
     /// Returns when nothing of it runs any more and its end has been reported. Cancel safe.
@@ -50,6 +63,16 @@ impl Handle {
 pub(crate) async fn stop_all(handles: Vec<Handle>) {
     for handle in &handles {
         handle.begin_stop();
+    }
+    for handle in handles {
+        handle.ended().await;
+    }
+}
+
+/// Lets all of them stop with the server, then waits until nothing of them runs any more.
+pub(crate) async fn suspend_all(handles: Vec<Handle>) {
+    for handle in &handles {
+        handle.suspend();
     }
     for handle in handles {
         handle.ended().await;

@@ -53,6 +53,7 @@ mod rights;
 mod starter;
 mod stream;
 mod toolkit;
+mod turns;
 
 #[cfg(test)]
 mod tests;
@@ -76,6 +77,7 @@ pub(crate) use host::{Hosting, ProjectHost};
 pub use manager::{SessionManager, SessionSettings};
 pub use queue::PendingTurn;
 pub use rights::{SessionPolicy, SessionRights};
+pub(crate) use turns::PastTurn;
 
 /// How a session is started, apart from its model and folder.
 #[derive(Clone, Debug)]

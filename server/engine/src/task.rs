@@ -2,35 +2,65 @@
 //! fails.
 //!
 //! [`TaskManager`] is what the HTTP layer and the job engine call. Each run of a task has one
-//! future, which runs the control flow on its sessions:
+//! future, which carries out what its plan says:
 //!
 //! ```text
-//!   start ──▶ Flow (pure control flow) ──▶ Port ──▶ SessionManager
-//!                     │                     │ one session of the task's own at a time,
-//!                     │ decisions           │ or a borrowed one
-//!                     ▼                     │
-//!   poll ─────────▶ LiveLog ◀───────────────┘ taskSessionStarted / Stopped
-//!   stop ── token ──────────────────────────▲
+//!   start ──▶ Plan (pure state machine) ◀── events ──▶ Runner ──▶ SessionManager
+//!              ▲                           effects      │ one session of the task's own at a
+//!              │ replayed after a restart               │ time, or a borrowed one
+//!   poll ───▶ LiveLog ◀─────────────────────────────────┘ events, decisions, verdicts
+//!   stop ── token ──────────────────────────────────────▲
 //! ```
 //!
 //! - *Borrowing*: a user's session does everything and stays open. A crash fails the task.
 //! - *Managed*: the task opens its own sessions and leaves none behind. A crashed session is
 //!   replaced while the budget lasts.
 
-mod flow;
 mod judgement;
 mod manager;
+mod plan;
+mod question;
 mod run;
 
 #[cfg(test)]
 mod tests;
 
-use wire::ErrorName;
+use wire::{ErrorName, FailureCause};
 
 use crate::budget::BudgetNotSupported;
 
-pub use flow::TaskEnd;
 pub use manager::{ManagedTask, RunningTask, TaskManager, TaskSettings};
+
+/// How a run of a task ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TaskEnd {
+    /// Its criteria are met, or it has none.
+    Succeeded,
+    /// It isn't available, its criteria were not met, or its budget is used up.
+    Failed(FailureCause),
+    /// Unknown whether it succeeded: its sessions crashed or their turns failed.
+    Crashed(FailureCause),
+    /// It was stopped before its end.
+    Stopped,
+    /// The server had stopped while it was running, and interrupted works fail.
+    Interrupted,
+    /// The server stops while it is running. It has not ended: it goes on after a restart.
+    Suspended,
+}
+
+impl TaskEnd {
+    /// Name for logs, without the error, which may be private.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed(_) => "failed",
+            Self::Crashed(_) => "crashed",
+            Self::Stopped => "stopped",
+            Self::Interrupted => "interrupted",
+            Self::Suspended => "suspended",
+        }
+    }
+}
 
 /// Why a task was not started or stopped.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -24,7 +24,7 @@ pub use session::{
     OpenQuestion, ProjectLink, ProjectState, PromptAuthor, QueuedPrompt, SessionDetail,
     SessionFold, SessionNote,
 };
-pub use task::{TaskFold, TaskNote};
+pub use task::{JobToolCall, NoAnswer, TaskEvent, TaskFold, TaskHistory, TaskNote, TaskOrigin};
 
 use crate::journal::{Append, Entity, Fact, Journal, Record, StoreError};
 

@@ -68,7 +68,7 @@ use clock::Clock;
 pub use delivery::{Delivery, Receipt, Responses, Said};
 pub use entry::{BlockRef, LiveEntry, Part};
 pub use follow::Follower;
-pub use log::{LiveLog, Note};
+pub use log::{LiveItem, LiveLog, Note};
 pub use pace::{Pace, PaceSettings};
 pub use registry::LiveRegistry;
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use store::fold::{QuestionFold, SessionFold, Stored, load, refold};
 use store::journal::{Entity, OpenEntities, StoreError};
-use wire::{InboxDecision, InboxItem, InboxKind, InboxResponse, SessionId, SessionResponse};
+use wire::{
+    InboxDecision, InboxItem, InboxKind, InboxResponse, SessionId, SessionResponse, TaskId,
+};
 
 use super::{Inbox, Open, Settlement};
 
@@ -29,7 +31,11 @@ impl Inbox {
                     sessions.insert(session, stored);
                 }
                 let session = item.session_id.and_then(|id| sessions.get(&id)?.as_ref());
-                let still_waits = still_waits(&item, session);
+                let still_waits = if item.is_about_work() {
+                    self.is_open(item.task_id).await?
+                } else {
+                    still_waits(&item, session)
+                };
                 let item = InboxItem { kind: kind_after_restart(item.kind), ..item };
                 let shown = InboxResponse::InboxAdded(Box::new(item.clone()));
                 let (item, facts) = (Arc::new(item), facts.len() as u64);
@@ -43,6 +49,13 @@ impl Inbox {
             }
         }
         Ok(())
+    }
+
+    /// Whether a task has not ended.
+    async fn is_open(&self, task: Option<TaskId>) -> Result<bool, StoreError> {
+        let Some(task) = task else { return Ok(false) };
+        let record = self.shared.journal().record(task.into()).await?;
+        Ok(record.is_some_and(|(record, ..)| record.ended_at.is_none()))
     }
 
     /// Adds something that was asked before the server stopped and that is not in the inbox: the

@@ -1,5 +1,7 @@
 //! All jobs of a server.
 
+mod recovery;
+
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU16;
 use std::sync::{Arc, Weak};
@@ -10,7 +12,7 @@ use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
 use store::fold::{JobFold, JobNote, refold};
-use store::live::{LiveRegistry, LiveShared};
+use store::live::{LiveLog, LiveRegistry, LiveShared};
 use tokio::time::Instant;
 use wire::entry::{Entry, Job};
 use wire::{
@@ -21,11 +23,11 @@ use wire::{
 use super::JobError;
 use super::places::Places;
 use super::record::{Record, Report};
-use super::run::{EndOfJob, JobRun};
+use super::run::{EndOfJob, JobRun, Past};
 use super::status::{Waiting, status_reply};
 use super::verdicts;
 use crate::budget::{BudgetNotSupported, Meter};
-use crate::running::{Handle, stop_all};
+use crate::running::{Handle, stop_all, suspend_all};
 use crate::session::check_folder;
 use crate::task::TaskManager;
 
@@ -91,6 +93,20 @@ struct Listed {
     record: Arc<Record>,
 }
 
+/// What a run is launched with.
+struct Launch {
+    entry: Arc<Entry>,
+    name: String,
+    folder: String,
+    input: String,
+    /// How permission requests of its tools are answered.
+    mode: PermissionMode,
+    budget: Budget,
+    /// What it has used of that before.
+    spent: Spent,
+    past: Past,
+}
+
 impl JobManager {
     /// Creates a manager without jobs.
     pub fn new(
@@ -134,47 +150,33 @@ impl JobManager {
 
         // No await until it runs, so that a cancelled call starts a job completely or not at all.
         let id = JobId::generate();
-        let handle = Handle::new(self.lifecycle.token());
         let log = self.live.prepare(id);
-        let ledger = log.clone();
-        let meter = Meter::new(budget, Spent::default())
-            .noted_in(move |spent| ledger.note(&JobNote::Spent(spent)));
-        let meter = Arc::new(meter);
-        let record = Arc::new(Record::new(id, log.clone(), meter.clone(), handle.clone()));
-        self.jobs.lock().add(record.clone(), &self.settings)?;
-        // Known before it is in any list, or a reader could load it a second time.
-        self.live.add(id, log.clone());
-        log.begin(&JobNote::Started {
+        let mode = job.permissions.unwrap_or_else(|| self.default_mode.get());
+        let note = JobNote::Started {
             name: job_name.to_owned(),
             folder: working_directory.to_owned(),
             input: user_input.clone(),
             work: None,
             entry: entry.of_job(job_name).map(Box::new),
-            permissions: Some(job.permissions.unwrap_or_else(|| self.default_mode.get())),
+            permissions: Some(mode),
             budget,
-        });
-        let report = Report { record, log };
-        let manager = Arc::downgrade(self);
-        let end = handle.ending(EndOfJob::new(report, move || finish(&manager, id)));
-        let run = JobRun {
+        };
+        let launch = Launch {
             name: job_name.to_owned(),
-            working_directory: working_directory.to_owned(),
-            permissions: SessionPermissions {
-                mode: job.permissions.unwrap_or_else(|| self.default_mode.get()),
-                approve_files: job.approve_files.clone(),
-                limit: match job.permissions {
-                    Some(_) => ModeLimit::default(),
-                    None => self.default_mode.limit(),
-                },
-            },
-            user_input,
-            meter,
-            tasks: self.tasks.clone(),
-            places: self.places.clone(),
-            lifecycle: self.lifecycle.clone(),
+            folder: working_directory.to_owned(),
+            input: user_input,
+            mode,
+            budget,
+            spent: Spent::default(),
+            past: Past::default(),
             entry,
         };
-        self.lifecycle.spawn(run.run(end));
+        let begin = |log: &Arc<LiveLog<JobResponse>>| {
+            // Known before it is in any list, or a reader could load it a second time.
+            self.live.add(id, log.clone());
+            log.begin(&note);
+        };
+        let handle = self.launch(id, log, launch, begin)?;
         tracing::info!(job = %id, name = job_name, "job started");
         if let Err(error) = self.live.durable(id).await {
             // It is stopped, since its id is never returned.
@@ -182,6 +184,52 @@ impl JobManager {
             return Err(error.into());
         }
         Ok(id)
+    }
+
+    /// Runs a job. Once it has a place in the list, and before anything else happens, its log begins.
+    fn launch(
+        self: &Arc<Self>,
+        id: JobId,
+        log: Arc<LiveLog<JobResponse>>,
+        launch: Launch,
+        begin: impl FnOnce(&Arc<LiveLog<JobResponse>>),
+    ) -> Result<Handle, JobError> {
+        let Launch { entry, name, folder, input, mode, budget, spent, past } = launch;
+        let job = entry.jobs.get(&name).ok_or(JobError::JobNotFound)?;
+        let handle = Handle::new(self.lifecycle.token());
+        let ledger = log.clone();
+        let meter =
+            Meter::new(budget, spent).noted_in(move |spent| ledger.note(&JobNote::Spent(spent)));
+        let meter = Arc::new(meter);
+        let record = Arc::new(Record::new(id, log.clone(), meter.clone(), handle.clone()));
+        self.jobs.lock().add(record.clone(), &self.settings)?;
+        begin(&log);
+        let report = Report { record, log };
+        let manager = Arc::downgrade(self);
+        let end = handle.ending(EndOfJob::new(report, move || finish(&manager, id)));
+        let run = JobRun {
+            permissions: SessionPermissions {
+                mode,
+                approve_files: job.approve_files.clone(),
+                limit: match job.permissions {
+                    Some(_) => ModeLimit::default(),
+                    None => self.default_mode.limit(),
+                },
+            },
+            on_interrupted: job.on_interrupted.unwrap_or_else(|| self.tasks.on_interrupted()),
+            name,
+            working_directory: folder,
+            user_input: input,
+            meter,
+            past,
+            tasks: self.tasks.clone(),
+            places: self.places.clone(),
+            is_lasting: self.live.shared().journal().is_lasting(),
+            lifecycle: self.lifecycle.clone(),
+            entry,
+        };
+        self.lifecycle.spawn(run.run(end));
+        Ok(handle)
     }
 
     /// Checks that the models of all its tasks report what the budgets limit.
@@ -216,13 +264,18 @@ impl JobManager {
         Ok(())
     }
 
-    /// Ends all jobs and waits until none is running.
+    /// Ends all jobs and waits until none is running. If the store outlives the process, they are only
+    /// suspended: they go on after a restart.
     pub async fn stop_all(&self) {
         let handles = {
             let jobs = self.jobs.lock();
             jobs.records.values().map(|listed| listed.record.handle.clone()).collect()
         };
-        stop_all(handles).await;
+        if self.live.shared().journal().is_lasting() {
+            suspend_all(handles).await;
+        } else {
+            stop_all(handles).await;
+        }
     }
 
     /// The running jobs and those that ended recently, in order of start.

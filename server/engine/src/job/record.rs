@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use store::fold::{JobFold, JobNote, WorkEnd};
-use store::live::LiveLog;
-use wire::{FailureCause, JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, TaskId, Usage};
+use store::live::{LiveItem, LiveLog};
+use wire::{
+    FailureCause, JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, Recovery, TaskId, Usage,
+};
 
 use super::status::{Waiting, job_info, status_reply};
 use crate::budget::Meter;
@@ -72,6 +74,18 @@ impl Record {
         self.queued.lock().insert(work_id);
     }
 
+    /// A work has its place.
+    pub(super) fn dequeue(&self, work_id: u32) {
+        self.queued.lock().remove(&work_id);
+    }
+
+    /// It was decided how a work goes on after the server had stopped.
+    pub(super) fn recovered(&self, work_id: u32, recovery: Recovery) {
+        if let Source::Log(log) = &*self.source.lock() {
+            log.note(&JobNote::Recovered { work_id, recovery });
+        }
+    }
+
     /// The ids of the running works.
     fn running_works(&self) -> Vec<u32> {
         self.read(|fold| {
@@ -97,44 +111,48 @@ pub(super) struct Report {
 impl Report {
     pub(super) fn work_started(&self, work_id: u32, task_id: TaskId) {
         self.log.push(&JobResponse::WorkStarted { work_id, task_id });
-        self.record.queued.lock().remove(&work_id);
+        self.record.dequeue(work_id);
     }
 
     /// Reports the end of a work; `end` says why it did not succeed.
     pub(super) fn work_stopped(&self, work_id: u32, end: Option<WorkEnd>, usage: Usage) {
-        if !usage.is_empty() {
-            self.log.note(&JobNote::Used { work_id, usage });
-        }
-        let succeeded = end.is_none();
-        if let Some(end) = end {
-            self.log.note(&JobNote::Unsuccessful { work_id, end });
-        }
-        self.log.push(&JobResponse::WorkStopped { work_id, succeeded });
-    }
-
-    /// Notes that the job ends because the server stops.
-    pub(super) fn interrupted(&self) {
-        self.log.note(&JobNote::Interrupted);
-    }
-
-    pub(super) fn error(&self, message: String) {
-        self.log.push(&JobResponse::Error { message });
+        self.log.append(&stopped(work_id, end, usage));
     }
 
     /// Reports the end and closes the log.
-    pub(super) fn end(&self, status: JobStatus) {
+    pub(super) fn end(&self, status: JobStatus, errors: Vec<String>, is_interrupted: bool) {
+        let errors = errors.into_iter().map(|message| JobResponse::Error { message });
+        let mut items: Vec<_> = errors.map(LiveItem::Entry).collect();
+        if is_interrupted {
+            items.push(LiveItem::Note(JobNote::Interrupted));
+        }
         // There are some only after a panic.
         for work_id in self.record.running_works() {
             let end = WorkEnd::Failed { cause: FailureCause::Internal };
-            self.work_stopped(work_id, Some(end), Usage::default());
+            items.extend(stopped(work_id, Some(end), Usage::default()));
         }
         self.record.queued.lock().clear();
-        self.log.push(match status {
-            JobStatus::Succeeded => &JobResponse::JobSucceeded,
-            JobStatus::Canceled => &JobResponse::JobCanceled,
-            JobStatus::Failed | JobStatus::Running => &JobResponse::JobFailed,
-        });
+        items.push(LiveItem::Entry(match status {
+            JobStatus::Succeeded => JobResponse::JobSucceeded,
+            JobStatus::Canceled => JobResponse::JobCanceled,
+            JobStatus::Failed | JobStatus::Running => JobResponse::JobFailed,
+        }));
+        self.log.append(&items);
         self.log.close();
         self.record.freeze();
     }
+}
+
+/// The end of a run of a work. Stored as one, so that a restart does not find a part of it.
+fn stopped(work_id: u32, end: Option<WorkEnd>, usage: Usage) -> Vec<LiveItem<JobResponse>> {
+    let mut items = Vec::new();
+    if !usage.is_empty() {
+        items.push(LiveItem::Note(JobNote::Used { work_id, usage }));
+    }
+    let succeeded = end.is_none();
+    if let Some(end) = end {
+        items.push(LiveItem::Note(JobNote::Unsuccessful { work_id, end }));
+    }
+    items.push(LiveItem::Entry(JobResponse::WorkStopped { work_id, succeeded }));
+    items
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use agents::permission::{SessionPermissions, WorkOfJob};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use platform::lifecycle::Lifecycle;
-use store::fold::{Canceler, WorkEnd};
+use store::fold::{Canceler, INTERRUPTED, WorkEnd};
 use tokio_util::sync::CancellationToken;
-use wire::entry::{Entry, TaskRef};
-use wire::{JobStatus, Usage};
+use wire::entry::{Entry, OnInterrupted, TaskRef};
+use wire::{FailureCause, JobStatus, TaskId, Usage};
 
 use super::places::{Place, PlaceQueue, Places};
 use super::plan::{Next, Plan, WorkStopped};
@@ -28,9 +28,44 @@ pub(super) struct JobRun {
     pub(super) user_input: String,
     /// Counts for all its tasks.
     pub(super) meter: Arc<Meter>,
+    /// What happens to works that were running when the server stopped.
+    pub(super) on_interrupted: OnInterrupted,
+    pub(super) past: Past,
     pub(super) tasks: Arc<TaskManager>,
     pub(super) places: Places,
     pub(super) lifecycle: Lifecycle,
+    /// Whether the job goes on after a restart.
+    pub(super) is_lasting: bool,
+}
+
+/// What has happened in a run before it begins: nothing in a new one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Past {
+    /// The results so far, in their order.
+    pub(super) results: Vec<WorkStopped>,
+    /// The tasks that were running when the server stopped, by their works.
+    pub(super) interrupted: HashMap<u32, TaskId>,
+    /// What was going to end the job when the server stopped.
+    pub(super) doom: Option<Doom>,
+}
+
+/// The end of a job that was not stored before the server stopped, but that follows from what was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Doom {
+    pub(super) status: JobStatus,
+    pub(super) error: Option<String>,
+    /// The work that crashed or was cut off.
+    pub(super) crashed: Option<u32>,
+    pub(super) is_interrupted: bool,
+}
+
+/// How a run is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    /// It has ended.
+    Ended(JobStatus),
+    /// Only the server stops: it goes on after the restart.
+    Suspended,
 }
 
 impl JobRun {
@@ -39,7 +74,8 @@ impl JobRun {
         let running = self.meter.run();
         let mut errors = Vec::new();
         let work = &self.entry.jobs[&self.name].work;
-        let status = match Plan::new(work) {
+        let mut is_interrupted = false;
+        let over = match Plan::replay(work, self.past.results.iter().copied()) {
             Ok(plan) => {
                 let works = work.task_refs().into_iter().map(|work| (work.work_id_in_job, work));
                 let mut execution = Execution {
@@ -48,24 +84,34 @@ impl JobRun {
                     works: works.collect(),
                     queue: self.places.queue(),
                     running: FuturesUnordered::new(),
-                    halt: CancellationToken::new(),
+                    interrupted: self.past.interrupted.clone(),
+                    exits: Exits::default(),
                     crashed: None,
+                    is_interrupted: false,
                     errors: &mut errors,
                 };
-                let status = execution.go(plan).await;
-                execution.halt().await;
-                status
+                let over = match &self.past.doom {
+                    Some(doom) => execution.meet(doom),
+                    None => execution.go(plan).await,
+                };
+                match over {
+                    Over::Ended(_) => execution.halt().await,
+                    Over::Suspended => execution.suspend().await,
+                }
+                is_interrupted = execution.is_interrupted;
+                over
             }
             Err(error) => {
                 errors.push(error.to_string());
-                JobStatus::Failed
+                Over::Ended(JobStatus::Failed)
             }
         };
         // Before the end is reported, which closes the log.
         drop(running);
-        end.status = status;
+        end.over = over;
         end.errors = errors;
-        end.is_interrupted = status == JobStatus::Canceled && self.lifecycle.is_ending();
+        let is_canceled = over == Over::Ended(JobStatus::Canceled);
+        end.is_interrupted = is_interrupted || is_canceled && self.lifecycle.is_ending();
     }
 }
 
@@ -76,10 +122,13 @@ struct Execution<'a> {
     works: HashMap<u32, TaskRef<'a>>,
     queue: PlaceQueue<u32>,
     running: FuturesUnordered<Pin<Box<dyn Future<Output = StoppedTask> + Send>>>,
-    /// Cancelled to stop the running tasks.
-    halt: CancellationToken,
+    /// The tasks that were running when the server stopped, and are not taken up yet.
+    interrupted: HashMap<u32, TaskId>,
+    exits: Exits,
     /// The first work that crashed, which is why the others are stopped.
     crashed: Option<u32>,
+    /// Whether it fails because the server had stopped.
+    is_interrupted: bool,
     /// Why the job could not continue.
     errors: &'a mut Vec<String>,
 }
@@ -87,40 +136,72 @@ struct Execution<'a> {
 impl Execution<'_> {
     /// Follows the plan until it is decided, or the job is stopped or crashes. Tasks may still be
     /// running then.
-    async fn go(&mut self, mut plan: Plan) -> JobStatus {
-        self.enqueue(plan.running());
+    async fn go(&mut self, mut plan: Plan) -> Over {
+        if let Some(succeeded) = plan.decided() {
+            return decided(succeeded);
+        }
+        // Those that were running have had a place before.
+        let (before, new): (Vec<_>, Vec<_>) =
+            plan.running().partition(|work| self.interrupted.contains_key(work));
+        self.enqueue(before.into_iter().chain(new));
         let stop = self.report.record.handle.stopping().clone();
         loop {
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return JobStatus::Canceled,
+                () = stop.cancelled() => return self.stopped(),
                 Some(stopped) = self.running.next() => {
+                    if stopped.end == TaskEnd::Suspended && self.stopped() == Over::Suspended {
+                        return Over::Suspended;
+                    }
                     let stop = self.settle(stopped);
                     // At shutdown, a task may stop before its job is told to.
                     if !stop.succeeded && self.run.lifecycle.is_ending() {
-                        return JobStatus::Canceled;
+                        return Over::Ended(JobStatus::Canceled);
                     }
                     if !self.errors.is_empty() {
-                        return JobStatus::Failed;
+                        return Over::Ended(JobStatus::Failed);
                     }
                     match plan.apply(stop) {
                         Ok(Next::Start(works)) => self.enqueue(works),
-                        Ok(Next::Decided(true)) => return JobStatus::Succeeded,
-                        Ok(Next::Decided(false)) => return JobStatus::Failed,
+                        Ok(Next::Decided(succeeded)) => return decided(succeeded),
                         Err(error) => {
                             self.errors.push(error.to_string());
-                            return JobStatus::Failed;
+                            return Over::Ended(JobStatus::Failed);
                         }
                     }
                 }
                 (work_id, place) = self.queue.next() => {
                     if let Err(error) = self.start(work_id, place) {
                         self.errors.push(error);
-                        return JobStatus::Failed;
+                        return Over::Ended(JobStatus::Failed);
                     }
                 }
             }
         }
+    }
+
+    /// Goes on with what was going to end the job when the server stopped.
+    fn meet(&mut self, doom: &Doom) -> Over {
+        for (work_id, task_id) in std::mem::take(&mut self.interrupted) {
+            if let Some(managed) = self.managed(work_id) {
+                self.take_up(work_id, task_id, managed, None);
+            }
+        }
+        self.errors.extend(doom.error.clone());
+        self.crashed = doom.crashed;
+        self.is_interrupted = doom.is_interrupted;
+        Over::Ended(doom.status)
+    }
+
+    /// What a stop means: the end of the job, or only its suspension.
+    fn stopped(&self) -> Over {
+        let handle = &self.report.record.handle;
+        // A task may notice the end of the server first.
+        let is_suspended = handle.is_suspended() || !handle.stopping().is_cancelled();
+        if self.run.is_lasting && is_suspended {
+            return Over::Suspended;
+        }
+        Over::Ended(JobStatus::Canceled)
     }
 
     fn enqueue(&mut self, works: impl IntoIterator<Item = u32>) {
@@ -131,8 +212,26 @@ impl Execution<'_> {
     }
 
     fn start(&mut self, work_id: u32, place: Place) -> Result<(), String> {
-        let work = self.works.get(&work_id).ok_or("a work without a task")?;
-        let task = self.run.tasks.start_managed(ManagedTask {
+        let managed = self.managed(work_id).ok_or("a work without a task")?;
+        if let Some(task_id) = self.interrupted.remove(&work_id) {
+            self.report.record.dequeue(work_id);
+            self.take_up(work_id, task_id, managed, Some(place));
+            return Ok(());
+        }
+        let name = managed.name.clone();
+        // Before anything happens in the task, so that a restart finds it.
+        let announce = |task_id| self.report.work_started(work_id, task_id);
+        let task = self.run.tasks.start_managed(managed, announce);
+        let task = StopOnDrop(task.map_err(|error| format!("{name}: {error}"))?);
+        self.running.push(Box::pin(task.follow(work_id, Some(place), self.exits.clone())));
+        Ok(())
+    }
+
+    /// What the task of a work is started with.
+    fn managed(&self, work_id: u32) -> Option<ManagedTask> {
+        let work = self.works.get(&work_id)?;
+        let record = self.report.record.clone();
+        Some(ManagedTask {
             entry: self.run.entry.clone(),
             name: work.task_id.to_owned(),
             model_override: work.model_override.cloned(),
@@ -141,25 +240,42 @@ impl Execution<'_> {
             work: Some(WorkOfJob { job: self.report.record.id, work_id }),
             user_input: self.run.user_input.clone(),
             job_meter: Some(self.run.meter.clone()),
-        });
-        let task = StopOnDrop(task.map_err(|error| format!("{}: {error}", work.task_id))?);
-        self.report.work_started(work_id, task.0.id);
-        self.running.push(Box::pin(task.follow(work_id, place, self.halt.clone())));
-        Ok(())
+            on_interrupted: self.run.on_interrupted,
+            on_recovery: Some(Box::new(move |recovery| record.recovered(work_id, recovery))),
+        })
+    }
+
+    /// Lets a task go on that was running when the server stopped.
+    fn take_up(&self, work_id: u32, task_id: TaskId, managed: ManagedTask, place: Option<Place>) {
+        let (tasks, exits) = (self.run.tasks.clone(), self.exits.clone());
+        self.running.push(Box::pin(async move {
+            match tasks.take_up_managed(task_id, managed).await {
+                Ok(task) => StopOnDrop(task).follow(work_id, place, exits).await,
+                Err(error) => {
+                    tracing::error!(task = %task_id, %error, "a task was not taken up");
+                    let end = TaskEnd::Crashed(FailureCause::Internal);
+                    StoppedTask { work_id, end, usage: Usage::default(), _place: place }
+                }
+            }
+        }));
     }
 
     /// Reports the end of a task, and frees its place.
     fn settle(&mut self, stopped: StoppedTask) -> WorkStopped {
-        let StoppedTask { work_id, end, usage, place } = stopped;
+        let StoppedTask { work_id, end, usage, _place } = stopped;
         if let TaskEnd::Crashed(cause) = &end {
             let name = self.works.get(&work_id).map_or("", |work| work.task_id);
-            self.errors.push(format!("task `{name}` (work {work_id}): {cause}"));
+            self.errors.push(explain_crash(name, work_id, cause));
             self.crashed.get_or_insert(work_id);
+        }
+        if end == TaskEnd::Interrupted {
+            self.errors.push(INTERRUPTED.to_owned());
+            self.crashed.get_or_insert(work_id);
+            self.is_interrupted = true;
         }
         let end = self.work_end(end);
         let succeeded = end.is_none();
         self.report.work_stopped(work_id, end, usage);
-        drop(place);
         WorkStopped { work_id, succeeded }
     }
 
@@ -168,11 +284,14 @@ impl Execution<'_> {
         Some(match end {
             TaskEnd::Succeeded => return None,
             TaskEnd::Failed(cause) | TaskEnd::Crashed(cause) => WorkEnd::Failed { cause },
-            TaskEnd::Stopped if self.run.lifecycle.is_ending() => WorkEnd::Interrupted,
-            TaskEnd::Stopped => {
+            TaskEnd::Interrupted => WorkEnd::Interrupted,
+            TaskEnd::Stopped if self.run.lifecycle.is_ending() && !self.run.is_lasting => {
+                WorkEnd::Interrupted
+            }
+            TaskEnd::Stopped | TaskEnd::Suspended => {
                 let by = match self.crashed {
                     Some(work_id) => Canceler::Crash { work_id },
-                    None if self.halt.is_cancelled() => Canceler::Job,
+                    None if self.exits.halt.is_cancelled() => Canceler::Job,
                     None => Canceler::User,
                 };
                 WorkEnd::Canceled { by }
@@ -182,11 +301,26 @@ impl Execution<'_> {
 
     /// Stops the running tasks and waits for them.
     async fn halt(&mut self) {
-        self.halt.cancel();
+        self.exits.halt.cancel();
         while let Some(stopped) = self.running.next().await {
             self.settle(stopped);
         }
     }
+
+    /// Waits until the running tasks are suspended. Nothing is reported: they go on.
+    async fn suspend(&mut self) {
+        self.exits.suspend.cancel();
+        while self.running.next().await.is_some() {}
+    }
+}
+
+/// Why a job failed whose task crashed.
+pub(super) fn explain_crash(name: &str, work_id: u32, cause: &FailureCause) -> String {
+    format!("task `{name}` (work {work_id}): {cause}")
+}
+
+fn decided(succeeded: bool) -> Over {
+    Over::Ended(if succeeded { JobStatus::Succeeded } else { JobStatus::Failed })
 }
 
 /// A task that is stopped with its job, even if that panics.
@@ -196,21 +330,28 @@ struct StoppedTask {
     work_id: u32,
     end: TaskEnd,
     usage: Usage,
-    place: Place,
+    _place: Option<Place>,
+}
+
+/// Cancelled to end the running tasks.
+#[derive(Clone, Default)]
+struct Exits {
+    /// To stop them.
+    halt: CancellationToken,
+    /// To let them stop with the server.
+    suspend: CancellationToken,
 }
 
 impl StopOnDrop {
-    async fn follow(mut self, work_id: u32, place: Place, halt: CancellationToken) -> StoppedTask {
-        let end = match halt.run_until_cancelled(self.0.outcome()).await {
-            Some(end) => end,
-            None => self.stop().await,
-        };
-        StoppedTask { work_id, end, usage: self.0.usage(), place }
-    }
-
-    async fn stop(&mut self) -> TaskEnd {
-        self.0.begin_stop();
-        self.0.outcome().await
+    async fn follow(mut self, work_id: u32, place: Option<Place>, exits: Exits) -> StoppedTask {
+        tokio::select! {
+            biased;
+            () = exits.halt.cancelled() => self.0.begin_stop(),
+            () = exits.suspend.cancelled() => self.0.suspend(),
+            () = self.0.ended() => {}
+        }
+        let end = self.0.outcome().await;
+        StoppedTask { work_id, end, usage: self.0.usage(), _place: place }
     }
 }
 
@@ -224,7 +365,7 @@ impl Drop for StopOnDrop {
 /// What is needed to end a job, even after a panic.
 pub(super) struct EndOfJob {
     pub(super) report: Report,
-    pub(super) status: JobStatus,
+    pub(super) over: Over,
     pub(super) errors: Vec<String>,
     /// Whether it ends because the server stops.
     pub(super) is_interrupted: bool,
@@ -238,7 +379,7 @@ impl EndOfJob {
         let errors = vec!["internal error".to_owned()];
         Self {
             report,
-            status: JobStatus::Failed,
+            over: Over::Ended(JobStatus::Failed),
             errors,
             is_interrupted: false,
             finish: Some(Box::new(finish)),
@@ -248,13 +389,8 @@ impl EndOfJob {
 
 impl Conclude for EndOfJob {
     fn conclude(&mut self) {
-        for error in self.errors.drain(..) {
-            self.report.error(error);
-        }
-        if self.is_interrupted {
-            self.report.interrupted();
-        }
-        self.report.end(self.status);
+        let Over::Ended(status) = self.over else { return };
+        self.report.end(status, std::mem::take(&mut self.errors), self.is_interrupted);
         if let Some(finish) = self.finish.take() {
             finish();
         }

@@ -17,7 +17,10 @@ use store::fold::RunDetail;
 use store::journal::{Journal, SqliteJournal};
 use store::live::{LiveSettings, LiveShared};
 use wire::entry::Entry;
-use wire::{Budget, EntityState, InboxItem, JobStatus, PermissionMode, WorkState, WorkStatus};
+use wire::{
+    Budget, EntityState, InboxItem, JobId, JobStatus, JobStatusReply, PermissionMode, WorkState,
+    WorkStatus,
+};
 
 use super::*;
 use crate::recovery::recover;
@@ -86,6 +89,24 @@ impl Harness {
         }
     }
 
+    /// Takes up what was running when the server stopped.
+    async fn take_up(&self) {
+        self.sessions.restore_inbox().await.expect("restored");
+        self.tasks.take_up_borrowing().await.expect("taken up");
+        self.jobs.take_up().await.expect("taken up");
+    }
+
+    /// Waits until a job has ended.
+    async fn ended(&self, job: JobId) -> JobStatusReply {
+        loop {
+            let status = self.jobs.status(job).await.expect("a job");
+            if status.end_time.is_some() {
+                return status;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
     async fn end(self) {
         self.jobs.stop_all().await;
         self.tasks.stop_all().await;
@@ -108,7 +129,8 @@ fn entry() -> Arc<Entry> {
     Arc::new(Entry::parse(&entry.to_string()).unwrap_or_else(|problems| panic!("{problems}")))
 }
 
-/// A job of three works: one that is judged, and two that create a file.
+/// A job of three works: one that is judged, and two that create a file. It fails if it is
+/// interrupted.
 fn judged_entry() -> Arc<Entry> {
     let work = |name: &str| json!({ "kind": "Ref", "taskId": name });
     let task = |prompt: &str| json!({ "model": { "id": MODEL }, "prompt": [prompt], "requireUserInput": false });
@@ -122,7 +144,10 @@ fn judged_entry() -> Arc<Entry> {
         "drivingSessionRetries": [{ "modelId": MODEL, "retries": 1 }],
         "promptVariables": {},
         "tasks": { "judged": judged, "t": task(CREATE) },
-        "jobs": { "j": { "work": { "kind": "Seq", "works": [work("judged"), work("t"), work("t")] } } },
+        "jobs": { "j": {
+            "onInterrupted": "fail",
+            "work": { "kind": "Seq", "works": [work("judged"), work("t"), work("t")] },
+        } },
         "grid": [],
     });
     Arc::new(Entry::parse(&entry.to_string()).unwrap_or_else(|problems| panic!("{problems}")))
@@ -159,16 +184,18 @@ async fn a_question_names_the_session_task_and_work_that_it_comes_from() {
     harness.end().await;
 }
 
-/// Opens a store, and ends what was cut off.
+/// Opens a store, and takes up what was cut off.
 async fn open_store(folder: &Path) -> (Arc<SqliteJournal>, Harness) {
     let journal = Arc::new(SqliteJournal::open(folder).expect("a store"));
     let live = LiveShared::with_journal(LiveSettings::for_tests(), journal.clone());
     recover(&live).await.expect("recovered");
-    (journal, Harness::with(live))
+    let harness = Harness::with(live);
+    harness.take_up().await;
+    (journal, harness)
 }
 
 #[tokio::test]
-async fn what_a_kill_cuts_off_is_interrupted_after_the_restart_and_verdicts_are_still_there() {
+async fn a_job_that_is_not_to_go_on_is_interrupted_after_a_kill_and_verdicts_are_still_there() {
     let (folder, copy) = (tempfile::tempdir(), tempfile::tempdir());
     let (folder, copy) = (folder.expect("a folder"), copy.expect("a folder"));
     let (journal, harness) = open_store(folder.path()).await;
@@ -186,7 +213,7 @@ async fn what_a_kill_cuts_off_is_interrupted_after_the_restart_and_verdicts_are_
     journal.close();
 
     let (journal, harness) = open_store(copy.path()).await;
-    let status = harness.jobs.status(job).await.expect("a job");
+    let status = harness.ended(job).await;
     assert_eq!((status.status, status.state), (JobStatus::Failed, EntityState::Interrupted));
     assert_eq!(status.reason.as_deref(), Some("interrupted: the server stopped"));
     let works: Vec<_> = status.tasks.iter().map(|task| (task.status, task.state)).collect();
@@ -197,6 +224,7 @@ async fn what_a_kill_cuts_off_is_interrupted_after_the_restart_and_verdicts_are_
     ];
     assert_eq!(works, expected);
     assert_eq!(status.tasks[1].reason, status.reason);
+    harness.jobs.live().durable(job).await.expect("kept");
     for entity in [job.into(), running.expect("a task").into()] {
         let (record, ..) = journal.record(entity).await.expect("read").expect("kept");
         assert_eq!(record.state, EntityState::Interrupted);

@@ -52,6 +52,11 @@ pub(super) async fn start(
 }
 
 impl SessionAgent {
+    /// Whether the earlier conversation goes on, if there was one.
+    pub(super) fn is_resumed(&self) -> bool {
+        self.refusal.is_none()
+    }
+
     /// Notes the handle by which the conversation can be resumed, and reports an error if a new one
     /// had to be started.
     pub(super) fn announce(&self, stream: &Stream) {

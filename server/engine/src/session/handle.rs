@@ -14,7 +14,9 @@ use store::fold::{PromptAuthor, SessionNote};
 use store::live::{LiveLog, LiveRegistry};
 use tokio::sync::OwnedSemaphorePermit;
 use wire::bridge::{Mode, ProjectMessage};
-use wire::{Extensions, MessageId, PermissionId, PermissionMode, SessionId, SessionResponse};
+use wire::{
+    Extensions, MessageId, PermissionId, PermissionMode, SessionId, SessionResponse, TaskId,
+};
 
 use super::queue::{PendingTurn, Queue};
 use super::stream::Stream;
@@ -37,6 +39,10 @@ pub struct Session {
     pub(super) extensions: Arc<SessionExtensions>,
     /// Whether it belongs to a project of the bridge: its users' prompts are messages to that.
     pub(super) is_of_project: bool,
+    /// False if its conversation could not be resumed, and goes on in a new one.
+    pub(super) is_resumed: bool,
+    /// What was answered to the questions of a turn that was cut off, while its task waits for that.
+    pub(super) answers: Mutex<Option<Vec<String>>>,
     pub(super) handle: Handle,
     pub(super) lifecycle: Lifecycle,
     /// All open sessions, including this one.
@@ -112,14 +118,25 @@ impl Session {
         usize::from(is_busy) + waiting
     }
 
-    /// Sends a prompt of the task engine. The returned handle waits for its turn. What the turn uses
-    /// also counts for the task, whose budget can end it.
-    pub(crate) fn send_generated(
+    /// Sends a prompt of a task. The returned handle waits for its turn. What the turn uses also
+    /// counts for the task, whose budget can end it.
+    pub(crate) fn send_for_task(
         &self,
         prompt: String,
-        task: Option<Arc<Meter>>,
+        task: TaskId,
+        meter: Arc<Meter>,
     ) -> Result<PendingTurn, SessionError> {
-        self.queue.add_for_task(prompt, task)
+        self.queue.add_for_task(prompt, task, meter)
+    }
+
+    /// Withdraws what was asked in a turn that was cut off.
+    pub(crate) fn withdraw_interrupted(&self) {
+        self.stream.withdraw_interrupted();
+    }
+
+    /// Whether its agent knows what was said before it was opened. A new session has nothing to know.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.is_resumed
     }
 
     /// Ends the running turn, not the session. Waiting prompts still get their turns.

@@ -44,6 +44,8 @@ impl Session {
         if outcome.is_approved() && self.budget_reached().is_some() {
             return Err(SessionError::BudgetExceeded);
         }
+        // Locked until it is noted, or the task could go on without it.
+        let mut answers = self.answers.lock();
         let request = self.settle_interrupted(question, outcome, Some(answer))?;
         if outcome.is_approved() {
             let prompt = resumption(&request, answer.text.as_deref());
@@ -51,9 +53,23 @@ impl Session {
             if request.kind != PermissionKind::Question {
                 self.desk.approve_ahead(request, is_always);
             }
-            self.queue.add_first(prompt, PromptAuthor::Engine)?;
+            match &mut *answers {
+                Some(answers) => answers.push(prompt),
+                None => drop(self.queue.add_first(prompt, PromptAuthor::Engine)?),
+            }
+        } else if let Some(answers) = &mut *answers {
+            answers.push(refusal(&request, answer.text.as_deref()));
         }
         Ok(())
+    }
+
+    /// Waits until every question of a turn that was cut off is answered or withdrawn, and returns
+    /// what its agent is to be told about that. From the call on, no answer resumes the turn: the
+    /// caller does. Cancel safe.
+    pub(crate) async fn interrupted_answered(&self) -> Vec<String> {
+        self.answers.lock().get_or_insert_default();
+        self.stream.interrupted_settled().await;
+        self.answers.lock().take().unwrap_or_default()
     }
 
     /// Ends a permission request of a turn that was cut off.
@@ -258,6 +274,12 @@ fn resumption(request: &PermissionRequest, answer: Option<&str>) -> String {
          that call if it is still needed, and finish the turn.",
         request.title
     )
+}
+
+/// Tells the agent that its call was refused.
+fn refusal(request: &PermissionRequest, reason: Option<&str>) -> String {
+    let reason = reason.map(|reason| format!(" The user says: {reason}")).unwrap_or_default();
+    format!("The user has refused what you asked for: {}. Do without it.{reason}", request.title)
 }
 
 /// How long a request that was made at this time may still wait.

@@ -12,6 +12,7 @@ use agents::{Catalog, Found};
 use extensions::{
     ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
 };
+use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use store::fold::{Addition, SessionFold, SessionNote, extend};
 use store::journal::StoreError;
@@ -293,6 +294,8 @@ impl SessionManager {
             reports: capabilities.reports,
             extensions: extensions.clone(),
             is_of_project: project.is_some(),
+            is_resumed: agent.is_resumed(),
+            answers: Mutex::new(task.map(|_| Vec::new())),
             handle: Handle::new(stop.clone()),
             lifecycle: self.lifecycle.clone(),
             others: Arc::downgrade(&self.open),

@@ -74,6 +74,9 @@ impl Origin {
                 if self.replaced > fold.replaced() {
                     log.note(&SessionNote::Handle { handle: None });
                 }
+                if fold.queue().any(|prompt| prompt.task.is_some()) {
+                    log.note(&SessionNote::DroppedPrompts);
+                }
                 stream.set_interrupted(fold.questions().clone());
                 queue.restore(fold.queue(), !fold.questions().is_empty());
             }

@@ -9,7 +9,7 @@ use store::live::LiveLog;
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 use wire::bridge::{ProjectMessage, ProjectMessageEnd, RunEnd};
-use wire::{MessageId, SessionResponse};
+use wire::{MessageId, SessionResponse, TaskId};
 
 use super::{SessionError, TurnEnd, TurnOutcome};
 use crate::budget::Meter;
@@ -123,7 +123,8 @@ impl Queue {
     }
 
     /// Queues the prompts that waited when the server stopped, without noting them again. If they
-    /// are held, they wait until they are released or another prompt comes.
+    /// are held, they wait until they are released or another prompt comes. Those of tasks are left
+    /// out: their tasks send them again.
     pub(super) fn restore<'a>(
         &self,
         prompts: impl Iterator<Item = &'a fold::QueuedPrompt>,
@@ -131,7 +132,7 @@ impl Queue {
     ) {
         let mut state = self.state.lock();
         state.held = held;
-        for prompt in prompts {
+        for prompt in prompts.filter(|prompt| prompt.task.is_none()) {
             // Its sender is gone, so nobody waits for the outcome.
             let (outcome, _) = oneshot::channel();
             state.waiting.push_back(QueuedPrompt {
@@ -161,9 +162,10 @@ impl Queue {
     pub(super) fn add_for_task(
         &self,
         text: String,
-        task: Option<Arc<Meter>>,
+        task: TaskId,
+        meter: Arc<Meter>,
     ) -> Result<PendingTurn, SessionError> {
-        self.put(text, PromptAuthor::Engine, None, Place::Last, task)
+        self.put(text, PromptAuthor::Engine, None, Place::Last, Some((task, meter)))
     }
 
     /// Adds a message to the session's project. It is a fact, and thus seen by readers.
@@ -197,7 +199,7 @@ impl Queue {
         author: PromptAuthor,
         message: Option<ProjectMessage>,
         place: Place,
-        task: Option<Arc<Meter>>,
+        task: Option<(TaskId, Arc<Meter>)>,
     ) -> Result<PendingTurn, SessionError> {
         let mut state = self.state.lock();
         if state.closed {
@@ -212,11 +214,12 @@ impl Queue {
         state.held = false;
         let (sender, outcome) = oneshot::channel();
         let abort = self.stop.child_token();
+        let (task, meter) = task.unzip();
         // Under the lock, so that notes and facts have the order of the queue.
         if let Some(message) = &message {
             self.log.push(&SessionResponse::ProjectMessage(message.clone()));
         } else {
-            let prompt = fold::QueuedPrompt { prompt: text.clone(), author, message: None };
+            let prompt = fold::QueuedPrompt { prompt: text.clone(), author, message: None, task };
             self.log.note(&match place {
                 Place::First => SessionNote::QueuedFirst(prompt),
                 Place::Last => SessionNote::Queued(prompt),
@@ -228,7 +231,7 @@ impl Queue {
             author,
             message,
             abort: abort.clone(),
-            task,
+            task: meter,
             begun: begun.clone(),
             outcome: sender,
         };

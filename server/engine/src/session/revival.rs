@@ -29,6 +29,26 @@ impl SessionManager {
     ///
     /// Cancel safe: if dropped before it returns, the session is unchanged.
     pub async fn find(&self, id: SessionId) -> Result<Arc<Session>, SessionError> {
+        self.find_with(id, None).await
+    }
+
+    /// Finds a session that a task has opened, and resumes its agent if that is not running. Only its
+    /// task does: it alone knows what the session may do.
+    ///
+    /// Cancel safe: if dropped before it returns, the session is unchanged.
+    pub(crate) async fn find_for_task(
+        &self,
+        id: SessionId,
+        options: StartOptions,
+    ) -> Result<Arc<Session>, SessionError> {
+        self.find_with(id, Some(options)).await
+    }
+
+    async fn find_with(
+        &self,
+        id: SessionId,
+        options: Option<StartOptions>,
+    ) -> Result<Arc<Session>, SessionError> {
         if let Ok(session) = self.get(id) {
             return Ok(session);
         }
@@ -39,7 +59,7 @@ impl SessionManager {
         let _one_at_a_time = lock.lock().await;
         match self.get(id) {
             Ok(session) => Ok(session),
-            Err(_) => self.revive(id).await,
+            Err(_) => self.revive(id, options).await,
         }
     }
 
@@ -52,7 +72,11 @@ impl SessionManager {
         log.zip(self.dormant.get(id)).ok_or(SessionError::SessionNotFound)
     }
 
-    async fn revive(&self, id: SessionId) -> Result<Arc<Session>, SessionError> {
+    async fn revive(
+        &self,
+        id: SessionId,
+        options: Option<StartOptions>,
+    ) -> Result<Arc<Session>, SessionError> {
         let gone = SessionError::SessionNotFound;
         // The agent of a session that was just parked may still be shutting down.
         self.agent_ended(id).await;
@@ -65,9 +89,10 @@ impl SessionManager {
             handle: fold.handle().map(SessionHandle::new),
             facts: context.facts,
         };
-        let (found, options) = match fold.project() {
-            Some(project) => self.reopen_in_project(&fold, project.link)?,
-            None => self.reopen(&fold).await?,
+        let (found, options) = match (fold.project(), options) {
+            (Some(project), _) => self.reopen_in_project(&fold, project.link)?,
+            (None, None) if fold.task().is_some() => return Err(SessionError::ModelNotAvailable),
+            (None, options) => self.reopen(&fold, options).await?,
         };
         let opening = Opening {
             id,
@@ -95,8 +120,12 @@ impl SessionManager {
     }
 
     /// How a stored session is opened again.
-    async fn reopen(&self, fold: &SessionFold) -> Result<(Found, StartOptions), SessionError> {
-        let options = StartOptions::new(self.permissions_after(fold));
+    async fn reopen(
+        &self,
+        fold: &SessionFold,
+        options: Option<StartOptions>,
+    ) -> Result<(Found, StartOptions), SessionError> {
+        let options = options.unwrap_or_else(|| StartOptions::new(self.permissions_after(fold)));
         let found = self.catalog().find(fold.model()).await;
         Ok((found.ok_or(SessionError::ModelNotAvailable)?, options))
     }
@@ -152,9 +181,7 @@ impl SessionManager {
             return Ok(());
         }
         self.dormant.remove(id);
-        for question in open_questions(&log).into_keys() {
-            self.withdraw(&log, question, PermissionOutcome::Withdrawn, None);
-        }
+        self.withdraw_questions(&log);
         self.inbox().withdraw_all(id);
         for message in log.fold(waiting_messages).unwrap_or_default() {
             let (reason, error) = run_end(&TurnEnd::Aborted);
@@ -164,6 +191,21 @@ impl SessionManager {
         log.note(&SessionNote::Closed { crashed: false });
         log.close();
         Ok(())
+    }
+
+    /// Withdraws what a session without an agent has asked.
+    pub(crate) async fn withdraw_dormant(&self, id: SessionId) {
+        let Ok((log, lock)) = self.dormant(id).await else { return };
+        let _keeps_it_dormant = lock.lock().await;
+        if self.get(id).is_err() {
+            self.withdraw_questions(&log);
+        }
+    }
+
+    fn withdraw_questions(&self, log: &LiveLog<SessionResponse>) {
+        for question in open_questions(log).into_keys() {
+            self.withdraw(log, question, PermissionOutcome::Withdrawn, None);
+        }
     }
 
     /// All open sessions, including those without a running agent, ordered by id.

@@ -16,6 +16,7 @@ use serde_json::Value;
 use store::fold::{OpenQuestion, PromptAuthor, SessionNote};
 use store::journal::StoreError;
 use store::live::LiveLog;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use wire::{LogLevel, PermissionId, SessionResponse, ToolError, TurnEnding, Usage};
 
@@ -32,6 +33,8 @@ pub(super) struct Stream {
     /// Counts what the session uses.
     meter: Arc<Meter>,
     state: Mutex<State>,
+    /// Notified when requests of a turn that was cut off have ended.
+    settled: Notify,
 }
 
 /// One of a session's agents, by the order in which they were started.
@@ -105,7 +108,13 @@ impl Stream {
         asking: Asking,
         meter: Arc<Meter>,
     ) -> Self {
-        Self { log: Outlet::new(log), asking, meter, state: Mutex::default() }
+        Self {
+            log: Outlet::new(log),
+            asking,
+            meter,
+            state: Mutex::default(),
+            settled: Notify::new(),
+        }
     }
 
     /// Where a further agent reports. From now on, all others are ignored: an agent that is being

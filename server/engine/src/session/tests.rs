@@ -21,11 +21,17 @@ use agents::simulated::{Simulated, SimulatedSettings};
 use agents::{AgentBackend, Catalog};
 use platform::lifecycle::Lifecycle;
 use store::live::{LiveSettings, LiveShared, PollError, ReaderKey};
-use wire::{LiveToken, SessionId, SessionResponse};
+use wire::{Budget, LiveToken, SessionId, SessionResponse, Spent};
 
 use super::*;
+use crate::budget::Meter;
 
 const MODEL: &str = "gpt-5-mini";
+
+/// The meter of a task without a budget.
+fn meter() -> Arc<Meter> {
+    Arc::new(Meter::new(Budget::default(), Spent::default()))
+}
 
 /// A server's worth of sessions. Every test ends with [`Harness::end`], which asserts that nothing
 /// is left running.
@@ -87,10 +93,9 @@ impl Harness {
     }
 
     fn send(&self, id: SessionId, prompt: &str) -> PendingTurn {
-        let sent = self
-            .sessions
-            .get(id)
-            .and_then(|session| session.send_generated(prompt.to_owned(), None));
+        let sent = self.sessions.get(id).and_then(|session| {
+            session.send_for_task(prompt.to_owned(), TaskId::generate(), meter())
+        });
         sent.expect("the session is open")
     }
 

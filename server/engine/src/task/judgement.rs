@@ -2,15 +2,14 @@
 
 use std::borrow::Cow;
 
+use store::fold::JobToolCall;
 use wire::entry::{
     JOB_BOOLEAN_FALSE, JOB_BOOLEAN_TRUE, JOB_PREPARE_DOCUMENT, Prompt, RuntimeVariable,
 };
 use wire::{FailureCause, Judge, Met, Unmet, Verdict, VerdictCriterion};
 
-use crate::session::CalledTool;
-
 /// The values of the runtime variables of one run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Variables {
     user_input: Option<String>,
     task_model: String,
@@ -26,9 +25,9 @@ impl Variables {
     }
 
     /// Takes over the values that were reported in a turn.
-    pub(super) fn note(&mut self, tools: &[CalledTool]) {
+    pub(super) fn note(&mut self, tools: &[JobToolCall]) {
         for tool in tools.iter().filter(|tool| tool.succeeded) {
-            let argument = tool.argument().unwrap_or_default();
+            let argument = tool.argument.as_deref().unwrap_or_default();
             match tool.name.as_str() {
                 JOB_PREPARE_DOCUMENT => {
                     let first = argument.lines().next().unwrap_or_default();
@@ -70,17 +69,23 @@ pub(super) struct Answer {
 }
 
 /// Whether a condition holds: the last boolean tool that was called decides.
-pub(super) fn judge_condition(tools: &[CalledTool]) -> Answer {
+pub(super) fn judge_condition(tools: &[JobToolCall]) -> Answer {
     let is_boolean = |name: &str| [JOB_BOOLEAN_TRUE, JOB_BOOLEAN_FALSE].contains(&name);
     let last = tools.iter().rfind(|tool| tool.succeeded && is_boolean(&tool.name));
     Answer {
         met: last.is_some_and(|tool| tool.name == JOB_BOOLEAN_TRUE),
-        argument: last.map(|tool| tool.argument().unwrap_or_default().to_owned()),
+        argument: last.map(|tool| tool.argument.as_deref().unwrap_or_default().to_owned()),
     }
 }
 
 /// The longest evidence in a verdict, in characters.
 const MAX_EVIDENCE: usize = 400;
+
+/// Shortens what an agent said to what a verdict can need of it.
+pub(super) fn shorten_evidence(said: &str) -> String {
+    // One character more, so that it is seen to be cut.
+    said.trim().chars().take(MAX_EVIDENCE + 1).collect()
+}
 
 /// The verdict on a condition that was answered. `said` is the judge's last message.
 pub(super) fn verdict_on_condition(
@@ -117,21 +122,22 @@ pub(super) fn verdict_without_answer(
 }
 
 /// The verdict on a tool that has to be called.
-pub(super) fn verdict_on_tool(name: &str, tools: &[CalledTool], attempt: u32) -> Verdict {
+pub(super) fn verdict_on_tool(name: &str, tools: &[JobToolCall], attempt: u32) -> Verdict {
     let mut calls = tools.iter().filter(|tool| tool.name == name);
     let is_called = calls.clone().next().is_some();
-    let (met, reason) = match calls.rfind(|tool| tool.succeeded).map(CalledTool::argument) {
-        Some(Some(argument)) if !argument.is_empty() => (Met::Yes, argument.to_owned()),
-        Some(_) => (Met::Yes, format!("the agent called {name}")),
-        None if is_called => (Met::No, format!("the agent called {name}, but the call failed")),
-        None => (Met::No, format!("the agent never called {name}")),
-    };
+    let (met, reason) =
+        match calls.rfind(|tool| tool.succeeded).map(|tool| tool.argument.as_deref()) {
+            Some(Some(argument)) if !argument.is_empty() => (Met::Yes, argument.to_owned()),
+            Some(_) => (Met::Yes, format!("the agent called {name}")),
+            None if is_called => (Met::No, format!("the agent called {name}, but the call failed")),
+            None => (Met::No, format!("the agent never called {name}")),
+        };
     let criterion = VerdictCriterion::Tool(name.to_owned());
     Verdict { attempt, criterion, met, reason, evidence: None, judge: None }
 }
 
 /// The unmet criterion, unless all required tools were called.
-pub(super) fn judge_tools(required: &[String], tools: &[CalledTool]) -> Option<Unmet> {
+pub(super) fn judge_tools(required: &[String], tools: &[JobToolCall]) -> Option<Unmet> {
     let called = |name: &String| tools.iter().any(|tool| tool.succeeded && tool.name == *name);
     let missing: Vec<_> = required.iter().filter(|name| !called(name)).cloned().collect();
     (!missing.is_empty()).then(|| Unmet::ToolExecuted { required: required.to_vec(), missing })
@@ -139,18 +145,17 @@ pub(super) fn judge_tools(required: &[String], tools: &[CalledTool]) -> Option<U
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
     use wire::entry::JOB_PREREQUISITE_FAILED;
 
     use super::*;
 
-    fn call(name: &str, argument: &str) -> CalledTool {
-        let arguments = json!({ "argument": argument });
-        CalledTool { name: name.to_owned(), arguments, succeeded: true }
+    fn call(name: &str, argument: &str) -> JobToolCall {
+        let (name, argument) = (name.to_owned(), Some(argument.to_owned()));
+        JobToolCall { name, argument, succeeded: true }
     }
 
-    fn failed(name: &str) -> CalledTool {
-        CalledTool { succeeded: false, ..call(name, "x") }
+    fn failed(name: &str) -> JobToolCall {
+        JobToolCall { succeeded: false, ..call(name, "x") }
     }
 
     #[test]

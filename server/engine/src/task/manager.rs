@@ -1,5 +1,7 @@
 //! All tasks of a server.
 
+mod recovery;
+
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
@@ -7,18 +9,19 @@ use agents::permission::{SessionPermissions, WorkOfJob};
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
-use store::fold::TaskNote;
-use store::live::{LiveRegistry, LiveShared};
+use store::fold::{TaskNote, TaskOrigin};
+use store::live::{LiveLog, LiveRegistry, LiveShared};
 use tokio::sync::oneshot;
 use wire::entry::{DRIVING, Entry, Model, OnInterrupted, Task};
-use wire::{Budget, FailureCause, JobId, SessionId, Spent, TaskId, TaskResponse, Usage};
+use wire::{Budget, FailureCause, SessionId, Spent, TaskId, TaskResponse, Usage};
 
-use super::flow::{self, Mode, Plan};
-use super::run::{EndOfTask, SessionPort, Sessions};
+use super::plan::{Definition, Effect, Mode, Plan};
+use super::question::{About, Questions};
+use super::run::{EndOfTask, OnRecovery, Runner, Sessions};
 use super::{TaskEnd, TaskError};
 use crate::budget::{BudgetNotSupported, Meter, check_support};
-use crate::inbox::Inbox;
-use crate::running::{Ending, Handle, stop_all};
+use crate::inbox::{Inbox, QuestionOwner};
+use crate::running::{Ending, Handle, stop_all, suspend_all};
 use crate::session::{SessionManager, StartOptions};
 
 /// Defaults of tasks.
@@ -38,6 +41,7 @@ pub struct TaskManager {
     /// How much a task may use whose definition does not say so.
     budget: Mutex<Budget>,
     on_interrupted: OnInterrupted,
+    questions: Arc<Questions>,
     /// The runs whose logs are in memory, including ended ones.
     runs: Mutex<HashMap<TaskId, Run>>,
 }
@@ -49,7 +53,6 @@ struct Run {
 }
 
 /// A task that opens its own sessions, as a job starts it.
-#[derive(Clone, Debug)]
 pub struct ManagedTask {
     /// The entry that defines the task.
     pub entry: Arc<Entry>,
@@ -67,6 +70,10 @@ pub struct ManagedTask {
     pub user_input: String,
     /// The meter of the job that it is part of: what is left of the job's budget is the task's.
     pub(crate) job_meter: Option<Arc<Meter>>,
+    /// What happens to it if the server stops while it is running.
+    pub on_interrupted: OnInterrupted,
+    /// Is told how it goes on after that.
+    pub(crate) on_recovery: Option<OnRecovery>,
 }
 
 /// Handle to a running task.
@@ -85,6 +92,11 @@ impl RunningTask {
         (&mut self.outcome).await.unwrap_or(TaskEnd::Stopped)
     }
 
+    /// Waits until nothing of it runs any more. Cancel safe.
+    pub(crate) async fn ended(&self) {
+        self.handle.ended().await;
+    }
+
     /// What its turns have used so far.
     pub fn usage(&self) -> Usage {
         *self.usage.lock()
@@ -93,6 +105,11 @@ impl RunningTask {
     /// Asks it to stop. Closing its sessions may take a moment: wait for the outcome.
     pub fn begin_stop(&self) {
         self.handle.begin_stop();
+    }
+
+    /// Lets it stop with the server, to go on after a restart.
+    pub(crate) fn suspend(&self) {
+        self.handle.suspend();
     }
 }
 
@@ -104,6 +121,9 @@ impl TaskManager {
         live: Arc<LiveShared>,
         lifecycle: Lifecycle,
     ) -> Arc<Self> {
+        let questions = Questions::new(sessions.inbox().clone());
+        let owner: Arc<dyn QuestionOwner> = questions.clone();
+        sessions.inbox().set_owner_of_tasks(Arc::downgrade(&owner));
         Arc::new_cyclic(|this: &Weak<Self>| {
             let owner = this.clone();
             let forget = move |ids: &[TaskId]| {
@@ -115,6 +135,7 @@ impl TaskManager {
                 live: LiveRegistry::with_owner(live, &lifecycle, forget),
                 budget: Mutex::new(settings.budget),
                 on_interrupted: settings.on_interrupted,
+                questions,
                 runs: Mutex::default(),
                 sessions,
                 lifecycle,
@@ -146,71 +167,118 @@ impl TaskManager {
             name: name.to_owned(),
             task_model,
             folder,
-            job: None,
+            borrowed: Some(session),
+            work: None,
             user_input,
             budget,
             job_meter: None,
+            on_interrupted: self.on_interrupted,
+            on_recovery: None,
         };
-        Ok(self.start(start, Sessions::Borrowed(borrowed)).id)
+        let log = self.live.open(start.id, &start.note());
+        Ok(self.start(start, Sessions::Borrowed(borrowed), log)?.id)
     }
 
-    /// Starts a task that opens its own sessions.
-    pub fn start_managed(&self, task: ManagedTask) -> Result<RunningTask, TaskError> {
+    /// Starts a task that opens its own sessions. Its id is announced before anything happens.
+    pub fn start_managed(
+        &self,
+        task: ManagedTask,
+        announce: impl FnOnce(TaskId),
+    ) -> Result<RunningTask, TaskError> {
+        let id = TaskId::generate();
+        let (start, sessions) = self.managed(id, task)?;
+        let log = self.live.open(id, &start.note());
+        announce(id);
+        self.start(start, sessions, log)
+    }
+
+    /// What is needed to run a task that opens its own sessions.
+    fn managed(&self, id: TaskId, task: ManagedTask) -> Result<(Start, Sessions), TaskError> {
         let ManagedTask { entry, name, model_override, permissions, work, .. } = task;
         let found = entry.tasks.get(&name).ok_or(TaskError::TaskNotFound)?;
         let task_model = entry.resolve_model(found, model_override.as_ref()).to_owned();
         let budget = self.budget_of(found);
-        let id = TaskId::generate();
         let start = Start {
             id,
             entry,
             name,
             task_model,
             folder: task.working_directory.clone(),
-            job: work.map(|work| work.job),
+            borrowed: None,
+            work,
             user_input: task.user_input,
             budget,
             job_meter: task.job_meter,
+            on_interrupted: task.on_interrupted,
+            on_recovery: task.on_recovery,
         };
         let sessions = Sessions::Own {
             working_directory: task.working_directory,
             options: StartOptions { task: Some(id), work, ..StartOptions::new(permissions) },
-            open: None,
         };
-        Ok(self.start(start, sessions))
+        Ok((start, sessions))
     }
 
-    fn start(&self, mut start: Start, sessions: Sessions) -> RunningTask {
+    fn start(
+        &self,
+        start: Start,
+        sessions: Sessions,
+        log: Arc<LiveLog<TaskResponse>>,
+    ) -> Result<RunningTask, TaskError> {
+        let definition = start.definition().ok_or(TaskError::TaskNotFound)?;
+        let (plan, effects) = Plan::new(definition, start.user_input.clone());
+        tracing::info!(task = %start.id, name = start.name, "task started");
+        Ok(self.run(start, sessions, log, plan, Past::default(), Begin::With(effects)))
+    }
+
+    /// Runs a task from where its plan is.
+    fn run(
+        &self,
+        mut start: Start,
+        sessions: Sessions,
+        log: Arc<LiveLog<TaskResponse>>,
+        plan: Plan,
+        past: Past,
+        begin: Begin,
+    ) -> RunningTask {
         let id = start.id;
-        let log = self.live.open(id, &start.note());
         let ledger = log.clone();
-        let meter = Meter::new(start.budget, Spent::default())
+        let meter = Meter::new(start.budget, past.spent)
             .within(start.job_meter.take())
             .noted_in(move |spent| ledger.note(&TaskNote::Spent(spent)));
         let (sender, outcome) = oneshot::channel();
-        let run = Run {
-            borrowing: matches!(sessions, Sessions::Borrowed(_)),
-            handle: Handle::new(self.lifecycle.token()),
-        };
-        self.runs.lock().insert(id, run.clone());
-        tracing::info!(task = %id, name = start.name, borrowing = run.borrowing, "task started");
-        let end = run.handle.ending(EndOfTask {
+        let handle = Handle::new(self.lifecycle.token());
+        let run = Run { borrowing: start.borrowed.is_some(), handle: handle.clone() };
+        self.runs.lock().insert(id, run);
+        let end = handle.ending(EndOfTask {
             log: log.clone(),
             outcome: Some(sender),
             end: TaskEnd::Crashed(FailureCause::Internal),
+            unsaved: Vec::new(),
         });
-        let usage = Arc::<Mutex<Usage>>::default();
-        let port = SessionPort {
+        let usage = Arc::new(Mutex::new(past.usage));
+        let runner = Runner {
+            id,
+            plan,
             manager: self.sessions.clone(),
             sessions,
+            open: None,
             log,
-            stop: run.handle.stopping().clone(),
+            handle: handle.clone(),
+            is_lasting: self.live.shared().journal().is_lasting(),
+            on_interrupted: start.on_interrupted,
             meter: Arc::new(meter),
             usage: usage.clone(),
-            last_message: None,
+            questions: self.questions.clone(),
+            about: About { name: start.name, folder: start.folder, work: start.work },
+            answers: Vec::new(),
+            answered: None,
+            is_turn_counted: past.is_turn_counted,
+            on_recovery: start.on_recovery,
+            unsaved: Vec::new(),
         };
-        self.lifecycle.spawn(start.run(run.borrowing, end, port));
-        RunningTask { id, outcome, handle: run.handle, usage }
+        self.lifecycle.spawn(run_to_the_end(end, runner, begin));
+        RunningTask { id, outcome, handle, usage }
     }
 
     /// Ends a task and waits until its sessions are closed. Does nothing to one that has ended.
@@ -227,10 +295,15 @@ impl TaskManager {
         Ok(())
     }
 
-    /// Ends all tasks, including those in borrowed sessions.
+    /// Ends all tasks, including those in borrowed sessions. If the store outlives the process, they
+    /// are only suspended: they go on after a restart.
     pub async fn stop_all(&self) {
         let handles = self.runs.lock().values().map(|run| run.handle.clone()).collect();
-        stop_all(handles).await;
+        if self.live.shared().journal().is_lasting() {
+            suspend_all(handles).await;
+        } else {
+            stop_all(handles).await;
+        }
     }
 
     /// The logs of running tasks and of those that ended recently.
@@ -298,36 +371,63 @@ struct Start {
     name: String,
     task_model: String,
     folder: String,
-    job: Option<JobId>,
+    /// The user's session that does everything.
+    borrowed: Option<SessionId>,
+    work: Option<WorkOfJob>,
     user_input: String,
     budget: Budget,
     job_meter: Option<Arc<Meter>>,
+    on_interrupted: OnInterrupted,
+    on_recovery: Option<OnRecovery>,
+}
+
+/// What a run had used before the server was started again.
+#[derive(Clone, Copy, Default)]
+struct Past {
+    spent: Spent,
+    usage: Usage,
+    /// Whether the turn that was to begin is counted already.
+    is_turn_counted: bool,
+}
+
+/// How a run begins.
+enum Begin {
+    /// With the first effects of its plan.
+    With(Vec<Effect>),
+    /// Where it was when the server stopped.
+    Again,
 }
 
 impl Start {
     fn note(&self) -> TaskNote {
+        let origin = self.borrowed.and_then(|session| {
+            let entry = self.entry.of_task(&self.name)?;
+            Some(Box::new(TaskOrigin { entry, session, input: self.user_input.clone() }))
+        });
         TaskNote::Started {
             name: self.name.clone(),
             folder: self.folder.clone(),
             model: self.task_model.clone(),
-            job: self.job,
+            job: self.work.map(|work| work.job),
             budget: self.budget,
+            origin,
         }
     }
 
-    /// Runs the task. The port is the last parameter so that it is dropped before the end is
-    /// reported.
-    async fn run(self, borrowing: bool, mut end: Ending<EndOfTask>, mut port: SessionPort) {
-        let task = &self.entry.tasks[&self.name];
-        let plan = Plan {
-            task,
-            mode: if borrowing { Mode::Borrowing } else { Mode::managed(task) },
-            task_model: &self.task_model,
-            driving_model: &self.entry.models[DRIVING],
-            driving_retries: &self.entry.driving_session_retries,
-        };
-        let _running = port.meter.run();
-        end.end = flow::run(plan, self.user_input, &mut port).await;
-        tracing::info!(task = %self.id, end = end.end.name(), "task ended");
+    fn definition(&self) -> Option<Definition> {
+        Definition::new(&self.entry, &self.name, &self.task_model, self.borrowed)
     }
+}
+
+/// Runs a task. The runner is a parameter after the end, so that it is dropped before that is
+/// reported.
+async fn run_to_the_end(mut end: Ending<EndOfTask>, mut runner: Runner, begin: Begin) {
+    let _running = runner.meter.run();
+    let (how, unsaved) = match begin {
+        Begin::With(effects) => runner.run(effects).await,
+        Begin::Again => runner.run_again().await,
+    };
+    tracing::info!(task = %runner.id, end = how.name(), "task ended");
+    end.end = how;
+    end.unsaved = unsaved;
 }

@@ -12,7 +12,7 @@ use agents::simulated::{Simulated, SimulatedSettings};
 use platform::lifecycle::Lifecycle;
 use serde_json::{Value, json};
 use store::live::{LiveSettings, LiveShared, LiveSource, PollError};
-use wire::entry::Entry;
+use wire::entry::{Entry, OnInterrupted};
 use wire::{
     Budget, Decision, FailedTurn, FailureCause, LiveToken, PermissionMode, SessionId,
     SessionResponse, TaskId, TaskResponse,
@@ -72,6 +72,8 @@ fn managed(task: &Value) -> ManagedTask {
         work: None,
         user_input: "the input".to_owned(),
         job_meter: None,
+        on_interrupted: OnInterrupted::Resume,
+        on_recovery: None,
     }
 }
 
@@ -111,7 +113,7 @@ impl Harness {
     }
 
     fn start(&self, task: &Value) -> RunningTask {
-        self.tasks.start_managed(managed(task)).expect("the task is there")
+        self.tasks.start_managed(managed(task), |_| {}).expect("the task is there")
     }
 
     /// Runs a task that opens its own sessions to its end.

@@ -51,6 +51,8 @@ pub enum SessionNote {
     Queued(QueuedPrompt),
     /// A prompt was queued before all others.
     QueuedFirst(QueuedPrompt),
+    /// The prompts of tasks that waited were dropped: their tasks send them again after a restart.
+    DroppedPrompts,
     /// The permission mode was changed.
     Permissions {
         /// How permission requests are answered from now on.
@@ -124,6 +126,9 @@ pub struct QueuedPrompt {
     /// The message to the session's project that it came with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<ProjectMessage>,
+    /// The task that sent it and waits for its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<TaskId>,
 }
 
 /// Who wrote a prompt.
@@ -232,6 +237,16 @@ impl SessionFold {
     /// The models that somebody chose to continue its failed turns; `None` if nobody did.
     pub fn fallback(&self) -> Option<&[String]> {
         self.fallback.as_deref()
+    }
+
+    /// The task that opened it; `None` if a user did.
+    pub fn task(&self) -> Option<TaskId> {
+        self.task
+    }
+
+    /// Whether its agent crashed, which ended it.
+    pub fn is_crashed(&self) -> bool {
+        self.crashed
     }
 
     /// Where its agent works.
@@ -369,6 +384,7 @@ impl Fold<SessionResponse> for SessionFold {
                     prompt: message.text.clone(),
                     author: PromptAuthor::User,
                     message: Some(message.clone()),
+                    task: None,
                 });
                 true
             }
@@ -432,6 +448,7 @@ impl Fold<SessionResponse> for SessionFold {
                 self.queue.push_back(prompt.clone());
             }
             SessionNote::QueuedFirst(prompt) => self.queue.push_front(prompt.clone()),
+            SessionNote::DroppedPrompts => self.queue.retain(|prompt| prompt.task.is_none()),
             SessionNote::Permissions { mode } => self.chosen_mode = Some(*mode),
             SessionNote::Fallback { models } => self.fallback = Some(models.clone()),
             SessionNote::Switched { model } => {

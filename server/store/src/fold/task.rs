@@ -1,10 +1,15 @@
 //! The fold of a run of a task.
 
+mod event;
+mod history;
+
 use serde::{Deserialize, Serialize};
 use wire::{Budget, Decision, EntityState, FailureCause, JobId, Spent, TaskResponse, Usage};
 
 use super::{Fold, INTERRUPTED, RunDetail};
 use crate::journal::Record;
+pub use event::{JobToolCall, NoAnswer, TaskEvent};
+pub use history::{TaskHistory, TaskOrigin};
 
 /// The notes of a run of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,7 +29,12 @@ pub enum TaskNote {
         /// How much it may use.
         #[serde(default, skip_serializing_if = "Budget::is_empty")]
         budget: Budget,
+        /// What it needs to go on after a restart, unless its job has that.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        origin: Option<Box<TaskOrigin>>,
     },
+    /// What its plan was told. Stored together with what that led to.
+    Event(TaskEvent),
     /// What one of its turns has used.
     Used {
         /// As reported by the model's provider.
@@ -80,6 +90,26 @@ impl TaskFold {
 }
 
 impl TaskFold {
+    /// Its name in the entry.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The model of its task session.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// The folder that its agents work in.
+    pub fn folder(&self) -> &str {
+        &self.folder
+    }
+
+    /// What its turns have used so far.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
     /// How much it may use.
     pub fn budget(&self) -> Budget {
         self.budget
@@ -111,7 +141,7 @@ impl Fold<TaskResponse> for TaskFold {
 
     fn note(&mut self, at: u64, note: &TaskNote) {
         match note {
-            TaskNote::Started { name, folder, model, job, budget } => {
+            TaskNote::Started { name, folder, model, job, budget, .. } => {
                 self.started_at = at;
                 self.name.clone_from(name);
                 self.folder.clone_from(folder);
@@ -119,6 +149,7 @@ impl Fold<TaskResponse> for TaskFold {
                 self.job = *job;
                 self.budget = *budget;
             }
+            TaskNote::Event(_) => {}
             TaskNote::Used { usage } => self.usage += *usage,
             TaskNote::Spent(more) => self.spent += *more,
             TaskNote::Stopped => self.is_stopped = true,

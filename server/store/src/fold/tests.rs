@@ -31,6 +31,7 @@ fn queued(prompt: &str) -> SessionNote {
         prompt: prompt.to_owned(),
         author: PromptAuthor::User,
         message: None,
+        task: None,
     })
 }
 
@@ -98,6 +99,7 @@ fn a_stopped_task_is_canceled_and_not_failed() {
         model: "m".to_owned(),
         job: Some(JobId::generate()),
         budget: Budget::default(),
+        origin: None,
     };
     for (stopped, fact, state) in [
         (false, TaskResponse::TaskSucceeded, EntityState::Succeeded),

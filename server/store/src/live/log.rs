@@ -41,6 +41,35 @@ struct State<E: LiveEntry> {
     ended: Option<Instant>,
 }
 
+impl<E: LiveEntry> State<E> {
+    /// Adds an entry. True if it waits to become durable.
+    fn push(&mut self, entry: &E, at: u64) -> bool {
+        let Self { history, keeping, .. } = self;
+        let staged = history.push(entry, at, to_json);
+        let is_delta = staged.facts.is_empty();
+        let waits = keeping.as_mut().is_some_and(|keeping| keeping.stage(at, entry, staged));
+        if !waits && !is_delta {
+            history.settle(usize::MAX);
+        }
+        waits
+    }
+
+    /// Adds a note. True if it is to be kept.
+    fn note(&mut self, note: &Note<E>, at: u64) -> bool {
+        let Some(keeping) = &mut self.keeping else { return false };
+        keeping.note(at, note);
+        true
+    }
+}
+
+/// Something to add to a log, for [`LiveLog::append`].
+pub enum LiveItem<E: LiveEntry> {
+    /// What readers see.
+    Entry(E),
+    /// What the portal notes.
+    Note(Note<E>),
+}
+
 /// What the portal notes beside the entries `E` of a log.
 pub type Note<E> = <<E as LiveEntry>::Fold as Fold<E>>::Note;
 
@@ -150,32 +179,43 @@ impl<E: LiveEntry> LiveLog<E> {
             if state.ended.is_some() {
                 return false;
             }
-            let State { history, keeping, .. } = &mut *state;
-            let at = self.shared.clock.next();
-            let staged = history.push(entry, at, to_json);
-            let is_delta = staged.facts.is_empty();
-            let waits = keeping.as_mut().is_some_and(|keeping| keeping.stage(at, entry, staged));
-            if !waits && !is_delta {
-                history.settle(usize::MAX);
-            }
-            waits
+            state.push(entry, self.shared.clock.next())
         };
-        if waits {
-            self.submit();
-        } else {
-            self.changed.notify_waiters();
-        }
+        self.pushed(waits);
         true
     }
 
     /// Keeps a note, which no reader sees. Possible after the end, too.
     pub fn note(&self, note: &Note<E>) {
+        if self.state.lock().note(note, self.shared.clock.next()) {
+            self.submit();
+        }
+    }
+
+    /// Adds entries and notes, of which either all become durable or none. Notes are possible after
+    /// the end, too; entries are left out then.
+    pub fn append(&self, items: &[LiveItem<E>]) {
+        let mut waits = false;
         {
             let mut state = self.state.lock();
-            let Some(keeping) = &mut state.keeping else { return };
-            keeping.note(self.shared.clock.next(), note);
+            for item in items {
+                let at = self.shared.clock.next();
+                waits |= match item {
+                    LiveItem::Entry(_) if state.ended.is_some() => false,
+                    LiveItem::Entry(entry) => state.push(entry, at),
+                    LiveItem::Note(note) => state.note(note, at),
+                };
+            }
         }
-        self.submit();
+        self.pushed(waits);
+    }
+
+    fn pushed(&self, waits: bool) {
+        if waits {
+            self.submit();
+        } else {
+            self.changed.notify_waiters();
+        }
     }
 
     /// Hands what is staged to the journal, one after the other. Never under the lock: the journal

@@ -66,7 +66,21 @@ impl Stream {
         let mut state = self.state.lock();
         let question = state.interrupted.remove(&id)?;
         self.resolve(id, outcome, answer);
+        self.settled.notify_waiters();
         Some((question.request, state.interrupted.is_empty()))
+    }
+
+    /// Waits until no such request is left. Cancel safe.
+    pub(in crate::session) async fn interrupted_settled(&self) {
+        loop {
+            // Before the look, or a change in between is missed.
+            let mut settled = std::pin::pin!(self.settled.notified());
+            settled.as_mut().enable();
+            if self.state.lock().interrupted.is_empty() {
+                return;
+            }
+            settled.await;
+        }
     }
 
     /// Withdraws all such requests.
@@ -78,5 +92,6 @@ impl Stream {
         for id in std::mem::take(&mut state.interrupted).into_keys() {
             self.resolve(id, PermissionOutcome::Withdrawn, None);
         }
+        self.settled.notify_waiters();
     }
 }

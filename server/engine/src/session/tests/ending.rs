@@ -29,7 +29,7 @@ async fn a_stopped_session_ends_at_once_and_takes_no_more() {
         let sent = harness
             .sessions
             .get(id)
-            .and_then(|session| session.send_generated("x".to_owned(), None));
+            .and_then(|session| session.send_for_task("x".to_owned(), TaskId::generate(), meter()));
         assert_eq!(sent.expect_err("refused"), gone);
         assert_eq!(harness.sessions.get(id).map(|session| session.abort()), Err(gone));
         assert_eq!(harness.sessions.stop(id).await, Err(gone));

@@ -1,5 +1,6 @@
 //! Every path of the control flow, as tables: what the sessions do, and how the flow reacts.
 
+mod interruptions;
 mod setbacks;
 mod verdicts;
 
@@ -7,8 +8,10 @@ use std::collections::VecDeque;
 use std::fmt::{self, Write};
 
 use serde_json::{Value, json};
-use wire::entry::{DRIVING, Entry};
+use wire::entry::{DrivingSessionRetry, Entry};
+use wire::{FailedTurn, Verdict};
 
+use super::definition::round_robin;
 use super::*;
 
 /// A task in an entry whose driving prompts are tried with `d`, then with `d`, `e` and `e`.
@@ -26,12 +29,15 @@ fn entry(task: &Value) -> Entry {
 
 /// Sessions that follow a script, and a transcript of what happened.
 struct Script {
-    /// The outcome of each prompt: a job tool and its argument, `nothing`, `crash`, `fail`, `abort`
-    /// or `stop`; or, before a session is opened, `refuse` or `stop opening`.
+    /// What happens in turn: of a prompt, a job tool and its argument, `nothing`, `crash`, `fail` or
+    /// `abort`, or `cut` with a policy and perhaps `changed`; of a session that is opened, `refuse`;
+    /// of an agent that is to be resumed, `back` or `gone`; of a question, its answer. And `stop` at
+    /// any time, as `stop opening` before a session is open.
     acts: VecDeque<&'static str>,
     minutes: String,
     decisions: Vec<Decision>,
     verdicts: Vec<Verdict>,
+    events: Vec<TaskEvent>,
 }
 
 fn session_id() -> SessionId {
@@ -46,60 +52,87 @@ impl Script {
     fn next_if(&mut self, act: &str) -> bool {
         self.acts.pop_front_if(|next| *next == act).is_some()
     }
-}
 
-impl Port for Script {
-    async fn open(&mut self, role: Role, model: &str) -> Result<(), Broken> {
+    fn next(&mut self) -> &'static str {
+        self.acts.pop_front().expect("an act for everything that is waited for")
+    }
+
+    /// Carries out an effect. What it comes to is the next event, if it is the one that the plan
+    /// waits for.
+    fn carry_out(&mut self, effect: Effect) -> Option<TaskEvent> {
+        match effect {
+            Effect::Report(TaskResponse::TaskDecision { decision, .. }) => self.decide(&decision),
+            Effect::Report(TaskResponse::TaskVerdict(verdict)) => self.verdicts.push(verdict),
+            Effect::Report(TaskResponse::TaskSessionStarted { is_driving, .. }) => {
+                assert_eq!(is_driving, self.minutes.trim_end().ends_with(['d', 'e']));
+            }
+            Effect::Report(other) => panic!("{other:?}"),
+            Effect::Close { succeeded, .. } => {
+                self.note(if succeeded { "close" } else { "close broken" });
+            }
+            Effect::Open { role, model } => return Some(self.open(role, &model)),
+            Effect::Send { prompt, .. } => return Some(self.send(&prompt)),
+            Effect::Resume { .. } => {
+                self.note("resume");
+                return Some(match self.next() {
+                    "stop" => TaskEvent::Stopped,
+                    act => TaskEvent::Resumed { is_resumed: act == "back" },
+                });
+            }
+            Effect::Ask => {
+                self.note("ask");
+                return Some(match self.next() {
+                    "stop" => TaskEvent::Stopped,
+                    act => TaskEvent::Answer { choice: act.parse().expect("a choice") },
+                });
+            }
+            Effect::End(end) => self.note(format_args!("= {}", end.name())),
+        }
+        None
+    }
+
+    fn open(&mut self, role: Role, model: &str) -> TaskEvent {
         if self.next_if("refuse") {
             self.note(format_args!("refused {role} {model}"));
-            return Err(Broken::Crashed("the agent did not start".to_owned()));
+            let error = "the agent did not start".to_owned();
+            return TaskEvent::NotOpened { failure: NoAnswer::Crashed { error } };
         }
         if self.next_if("stop opening") {
-            return Err(Broken::Stopped);
+            return TaskEvent::Stopped;
         }
         self.note(format_args!("open {role} {model}"));
-        Ok(())
+        TaskEvent::Opened { session_id: session_id() }
     }
 
-    async fn send(&mut self, prompt: String) -> (Vec<CalledTool>, Result<(), Broken>) {
+    fn send(&mut self, prompt: &str) -> TaskEvent {
         self.note(format_args!("> {}", prompt.replace('\n', "|")));
-        let act = self.acts.pop_front().expect("an act for every prompt");
+        let act = self.next();
         let (name, argument) = act.split_once(' ').unwrap_or((act, ""));
+        let unanswered = |failure| TaskEvent::Unanswered { calls: Vec::new(), failure };
+        let turn_failed = |outcome, error: &str| {
+            unanswered(NoAnswer::TurnFailed { outcome, error: error.to_owned() })
+        };
         match name {
-            "crash" => (Vec::new(), Err(Broken::Crashed("boom".to_owned()))),
-            "fail" => {
-                (Vec::new(), Err(Broken::TurnFailed(FailedTurn::Failed, "no quota".to_owned())))
+            "crash" => unanswered(NoAnswer::Crashed { error: "boom".to_owned() }),
+            "fail" => turn_failed(FailedTurn::Failed, "no quota"),
+            "abort" => turn_failed(FailedTurn::Aborted, "aborted"),
+            "stop" => TaskEvent::Stopped,
+            "nothing" => TaskEvent::Answered { calls: Vec::new(), said: None },
+            "cut" => {
+                let mut words = argument.split(' ');
+                let policy = words.next().and_then(|policy| policy.parse().ok()).expect("a policy");
+                let may_have_changed = words.next() == Some("changed");
+                let calls = words.next().map(|name| call(name, "before")).into_iter().collect();
+                TaskEvent::CutOff { policy, may_have_changed, calls }
             }
-            "abort" => {
-                (Vec::new(), Err(Broken::TurnFailed(FailedTurn::Aborted, "aborted".to_owned())))
-            }
-            "stop" => (Vec::new(), Err(Broken::Stopped)),
-            "nothing" => (Vec::new(), Ok(())),
             name => {
-                let name = format!("job_{name}");
-                let arguments = json!({ "argument": argument });
-                (vec![CalledTool { name, arguments, succeeded: true }], Ok(()))
+                let said = Some("I looked".to_owned());
+                TaskEvent::Answered { calls: vec![call(name, argument)], said }
             }
         }
     }
 
-    async fn close(&mut self, succeeded: bool) {
-        self.note(if succeeded { "close" } else { "close broken" });
-    }
-
-    fn session(&self) -> Option<SessionId> {
-        Some(session_id())
-    }
-
-    fn last_message(&self) -> Option<&str> {
-        Some("I looked")
-    }
-
-    fn judge(&mut self, verdict: Verdict) {
-        self.verdicts.push(verdict);
-    }
-
-    fn decide(&mut self, decision: Decision) {
+    fn decide(&mut self, decision: &Decision) {
         self.decisions.push(decision.clone());
         // Opening it is in the transcript already.
         if !matches!(decision, Decision::SessionStarted { .. }) {
@@ -109,35 +142,55 @@ impl Port for Script {
     }
 }
 
-async fn minutes_of(task: &Value, mode: Option<Mode>, acts: &[&'static str]) -> String {
-    run_script(task, mode, acts).await.minutes
+fn call(name: &str, argument: &str) -> JobToolCall {
+    let (name, argument) = (format!("job_{name}"), Some(argument.to_owned()));
+    JobToolCall { name, argument, succeeded: true }
 }
 
-async fn run_script(task: &Value, mode: Option<Mode>, acts: &[&'static str]) -> Script {
+fn minutes_of(task: &Value, mode: Option<Mode>, acts: &[&'static str]) -> String {
+    run_script(task, mode, acts).minutes
+}
+
+fn run_script(task: &Value, mode: Option<Mode>, acts: &[&'static str]) -> Script {
     let entry = entry(task);
-    let task = &entry.tasks["t"];
-    let plan = Plan {
-        task,
-        mode: mode.unwrap_or_else(|| Mode::managed(task)),
-        task_model: "w",
-        driving_model: &entry.models[DRIVING],
-        driving_retries: &entry.driving_session_retries,
+    let borrowed = (mode == Some(Mode::Borrowing)).then(session_id);
+    let definition = || Definition::new(&entry, "t", "w", borrowed).expect("a task");
+    let mut script = Script {
+        acts: acts.iter().copied().collect(),
+        minutes: String::new(),
+        decisions: Vec::new(),
+        verdicts: Vec::new(),
+        events: Vec::new(),
     };
-    let acts = acts.iter().copied().collect();
-    let mut script =
-        Script { acts, minutes: String::new(), decisions: Vec::new(), verdicts: Vec::new() };
-    let end = run(plan, "input".to_owned(), &mut script).await;
+    let (mut plan, mut effects) = Plan::new(definition(), "input".to_owned());
+    loop {
+        // At every moment, the events so far are all that is needed to go on.
+        let events = script.events.iter().cloned();
+        let replayed = Plan::replay(definition(), "input".to_owned(), events).expect("replayed");
+        assert_eq!(replayed, plan);
+        assert_eq!(effects.last(), Some(&plan.pending()));
+        let waited_for = effects.len() - 1;
+        let mut next = None;
+        for (place, effect) in effects.into_iter().enumerate() {
+            let event = script.carry_out(effect);
+            assert!(event.is_none() || place == waited_for, "only the last one is waited for");
+            next = event;
+        }
+        let Some(event) = next else { break };
+        effects = plan.apply(event.clone()).expect("it is waited for");
+        script.events.push(event);
+    }
     assert_eq!(script.acts, [""; 0], "acts that were not needed");
-    script.note(format_args!("= {}", end.name()));
     script
 }
 
-async fn check(task: Value, acts: &[&'static str], expected: &str) {
-    check_in(None, task, acts, expected).await;
+#[expect(clippy::needless_pass_by_value, reason = "most tasks are made for one call")]
+fn check(task: Value, acts: &[&'static str], expected: &str) {
+    check_in(None, &task, acts, expected);
 }
 
-async fn check_in(mode: Option<Mode>, task: Value, acts: &[&'static str], expected: &str) {
-    let minutes = minutes_of(&task, mode, acts).await;
+fn check_in(mode: Option<Mode>, task: &Value, acts: &[&'static str], expected: &str) {
+    let minutes = minutes_of(task, mode, acts);
     let expected: Vec<&str> = expected.trim().lines().map(str::trim).collect();
     assert_eq!(minutes.trim_end(), expected.join("\n"), "\nacts: {acts:?}\nwas:\n{minutes}");
 }
@@ -168,8 +221,8 @@ fn criteria(same_session: bool, retries: u32) -> Value {
     })
 }
 
-#[tokio::test]
-async fn a_single_model_does_everything_in_one_session() {
+#[test]
+fn a_single_model_does_everything_in_one_session() {
     check(
         plain(),
         &["nothing"],
@@ -179,8 +232,7 @@ async fn a_single_model_does_everything_in_one_session() {
         close
         [TASK SUCCEEDED] the task succeeded
         = succeeded",
-    )
-    .await;
+    );
     let task = with(json!({ "availability": available(), "criteria": criteria(true, 0) }));
     check(
         task,
@@ -195,12 +247,11 @@ async fn a_single_model_does_everything_in_one_session() {
         close
         [TASK SUCCEEDED] the task succeeded
         = succeeded",
-    )
-    .await;
+    );
 }
 
-#[tokio::test]
-async fn several_models_have_a_session_for_each_mission() {
+#[test]
+fn several_models_have_a_session_for_each_mission() {
     let task = with(json!({ "availability": available(), "criteria": criteria(false, 1) }));
     let acts =
         ["boolean_true free", "nothing", "boolean_false ugly", "nothing", "boolean_true done"];
@@ -229,12 +280,11 @@ async fn several_models_have_a_session_for_each_mission() {
         [CRITERIA] all criteria are met
         [TASK SUCCEEDED] the task succeeded
         = succeeded",
-    )
-    .await;
+    );
 }
 
-#[tokio::test]
-async fn what_is_not_available_is_not_begun() {
+#[test]
+fn what_is_not_available_is_not_begun() {
     for (act, why) in [
         ("boolean_false busy", "job_boolean_false was called: busy"),
         ("nothing", "neither job_boolean_true nor job_boolean_false was called"),
@@ -253,18 +303,17 @@ async fn what_is_not_available_is_not_begun() {
             [TASK FAILED] availability.condition does not hold
             = failed"
             ),
-        )
-        .await;
+        );
     }
 }
 
-#[tokio::test]
-async fn a_borrowed_session_is_neither_opened_nor_closed_nor_asked_for_availability() {
+#[test]
+fn a_borrowed_session_is_neither_opened_nor_closed_nor_asked_for_availability() {
     let task = with(json!({ "availability": available(), "criteria": criteria(false, 1) }));
     let acts = ["nothing", "boolean_false no", "nothing", "boolean_true yes"];
     check_in(
         Some(Mode::Borrowing),
-        task,
+        &task,
         &acts,
         "
         > do it
@@ -276,12 +325,11 @@ async fn a_borrowed_session_is_neither_opened_nor_closed_nor_asked_for_availabil
         [CRITERIA] all criteria are met
         [TASK SUCCEEDED] the task succeeded
         = succeeded",
-    )
-    .await;
+    );
 }
 
-#[tokio::test]
-async fn a_retry_tells_what_was_missing() {
+#[test]
+fn a_retry_tells_what_was_missing() {
     let task = with(json!({ "criteria": {
         "toolExecuted": ["job_prepare_document", "job_prerequisite_failed"],
         "condition": ["is it:", IS_IT],
@@ -302,11 +350,11 @@ async fn a_retry_tells_what_was_missing() {
         [DECISION] all 2 retries are used up
         close
         [TASK FAILED] criteria.toolExecuted is not met
-        = failed").await;
+        = failed");
 }
 
-#[tokio::test]
-async fn without_retries_a_criterion_that_is_not_met_fails_the_task() {
+#[test]
+fn without_retries_a_criterion_that_is_not_met_fails_the_task() {
     check(with(json!({ "criteria": criteria(true, 0) })), &["nothing", "nothing"], "
         open task w
         > do it
@@ -315,7 +363,7 @@ async fn without_retries_a_criterion_that_is_not_met_fails_the_task() {
         [DECISION] no retry is allowed
         close
         [TASK FAILED] criteria.condition is not met
-        = failed").await;
+        = failed");
 }
 
 #[test]
@@ -335,8 +383,8 @@ fn each_round_tries_every_model_that_has_retries_left() {
     assert_eq!(order(&[]), "");
 }
 
-#[tokio::test]
-async fn a_stop_in_any_phase_closes_the_session_and_sends_nothing_more() {
+#[test]
+fn a_stop_in_any_phase_closes_the_session_and_sends_nothing_more() {
     let phases: [&[&str]; 6] = [
         &["stop opening"],
         &["stop"],
@@ -351,7 +399,7 @@ async fn a_stop_in_any_phase_closes_the_session_and_sends_nothing_more() {
             "criteria": criteria(same_session, 3),
         }));
         for acts in phases {
-            let minutes = minutes_of(&task, None, acts).await;
+            let minutes = minutes_of(&task, None, acts);
             let end =
                 "[MISC] the task was stopped\n[TASK FAILED] the task was stopped\n= stopped\n";
             assert!(minutes.ends_with(end), "{acts:?}: {minutes}");
@@ -361,8 +409,8 @@ async fn a_stop_in_any_phase_closes_the_session_and_sends_nothing_more() {
     }
 }
 
-#[tokio::test]
-async fn prompts_have_the_values_of_the_moment_in_which_they_are_sent() {
+#[test]
+fn prompts_have_the_values_of_the_moment_in_which_they_are_sent() {
     let task = json!({
         "prompt": ["$user-input with $task-model, $reported-true-reason$reported-false-reason"],
         "requireUserInput": true,
@@ -374,7 +422,7 @@ async fn prompts_have_the_values_of_the_moment_in_which_they_are_sent() {
     });
     let acts =
         ["boolean_true yes", "prepare_document  x.md ", "boolean_false no", "nothing", "nothing"];
-    let minutes = minutes_of(&task, None, &acts).await;
+    let minutes = minutes_of(&task, None, &acts);
     let sent: Vec<_> = minutes.lines().filter_map(|line| line.strip_prefix("> ")).collect();
     assert_eq!(
         sent,

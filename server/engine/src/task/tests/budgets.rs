@@ -117,7 +117,7 @@ async fn a_task_that_has_nothing_left_at_its_start_opens_no_session() {
         // A job that goes on after a restart.
         let job_meter = Some(Arc::new(Meter::new(budget(&limits), used)));
         let managed = ManagedTask { job_meter, ..managed(&task("say hi", json!({}))) };
-        let mut running = harness.tasks.start_managed(managed).expect("the task is there");
+        let mut running = harness.tasks.start_managed(managed, |_| {}).expect("the task is there");
         let end = running.outcome().await;
         let minutes = harness.minutes(running.id, end).await;
         assert_eq!(ended_by(&minutes), reached);

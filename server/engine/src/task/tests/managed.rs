@@ -77,10 +77,11 @@ async fn the_model_is_the_work_s_else_the_task_s_else_the_driving_one() {
         if let Some(id) = own {
             task["model"] = json!({ "id": id });
         }
-        let started = harness.tasks.start_managed(ManagedTask {
+        let task = ManagedTask {
             model_override: model_override.map(|id: &str| wire::entry::Model::Id(id.to_owned())),
             ..managed(&task)
-        });
+        };
+        let started = harness.tasks.start_managed(task, |_| {});
         let mut running = started.expect("the task is there");
         let end = running.outcome().await;
         let minutes = harness.minutes(running.id, end).await;

@@ -84,11 +84,13 @@ fn in_session() -> impl Strategy<Value = Happening<SessionResponse, SessionNote>
         text().prop_map(|prompt| {
             N(SessionNote::QueuedFirst(QueuedPrompt {
                 prompt,
-                author: PromptAuthor::User,
+                author: PromptAuthor::Engine,
                 message: None,
+                task: TaskId::generate().into(),
             }))
         }),
         Just(N(SessionNote::HandedOver)),
+        Just(N(SessionNote::DroppedPrompts)),
         (budget(), any::<bool>())
             .prop_map(|(budget, is_raise)| N(SessionNote::Budget { budget, is_raise })),
         minutes().prop_map(|minutes| N(SessionNote::Ran { minutes })),
@@ -243,7 +245,7 @@ proptest! {
     fn tasks_are_what_is_stored_of_them(stream in prop::collection::vec(in_task(), 0..15)) {
         let (name, folder, model) = ("t".to_owned(), "/".to_owned(), "m".to_owned());
         let budget = Budget::default();
-        let started = TaskNote::Started { name, folder, model, job: None, budget };
+        let started = TaskNote::Started { name, folder, model, job: None, budget, origin: None };
         keep_in_both::<_, TaskFold>(TaskId::generate(), started, &stream);
     }
 

@@ -2,8 +2,8 @@
 
 use super::*;
 
-#[tokio::test]
-async fn what_crashed_is_replaced_and_asked_again() {
+#[test]
+fn what_crashed_is_replaced_and_asked_again() {
     check(
         plain(),
         &["crash", "refuse", "nothing"],
@@ -19,12 +19,11 @@ async fn what_crashed_is_replaced_and_asked_again() {
         close
         [TASK SUCCEEDED] the task succeeded
         = succeeded",
-    )
-    .await;
+    );
 }
 
-#[tokio::test]
-async fn a_failed_turn_costs_a_try_but_is_no_crash() {
+#[test]
+fn a_failed_turn_costs_a_try_but_is_no_crash() {
     let again = "> The session crashed, please redo and here is the last request:|do it";
     check(
         plain(),
@@ -49,10 +48,9 @@ async fn a_failed_turn_costs_a_try_but_is_no_crash() {
         [TASK SUCCEEDED] the task succeeded
         = succeeded"
         ),
-    )
-    .await;
+    );
     let acts = ["fail", "crash", "fail", "crash", "fail"];
-    let minutes = minutes_of(&plain(), None, &acts).await;
+    let minutes = minutes_of(&plain(), None, &acts);
     let end = "
 [DECISION] the tries of the task session are used up: 2 crashes, 3 failed turns
 [TASK FAILED] the turn of the task session failed: no quota
@@ -61,11 +59,11 @@ async fn a_failed_turn_costs_a_try_but_is_no_crash() {
     assert!(minutes.ends_with(end), "{minutes}");
 }
 
-#[tokio::test]
-async fn decisions_carry_their_facts() {
+#[test]
+fn decisions_carry_their_facts() {
     let task = with(json!({ "criteria": criteria(false, 1) }));
     let acts = ["fail", "nothing", "boolean_false ugly", "nothing", "refuse", "boolean_true done"];
-    let script = run_script(&task, None, &acts).await;
+    let script = run_script(&task, None, &acts);
     let text = str::to_owned;
     let started = |role, model| Decision::SessionStarted {
         role,
@@ -103,9 +101,9 @@ async fn decisions_carry_their_facts() {
     assert_eq!(script.decisions, expected);
 }
 
-#[tokio::test]
-async fn a_task_prompt_is_tried_five_times_in_all() {
-    let minutes = minutes_of(&plain(), None, &["crash"; 5]).await;
+#[test]
+fn a_task_prompt_is_tried_five_times_in_all() {
+    let minutes = minutes_of(&plain(), None, &["crash"; 5]);
     assert_eq!(minutes.matches("open task w").count(), 5);
     assert_eq!(minutes.matches("close broken").count(), 5);
     let end = "
@@ -116,8 +114,8 @@ async fn a_task_prompt_is_tried_five_times_in_all() {
     assert!(minutes.ends_with(end), "{minutes}");
 }
 
-#[tokio::test]
-async fn a_driving_prompt_falls_back_in_rounds_with_a_fresh_budget_each() {
+#[test]
+fn a_driving_prompt_falls_back_in_rounds_with_a_fresh_budget_each() {
     let task = with(json!({ "availability": available(), "criteria": criteria(false, 0) }));
     let acts = [
         "crash",
@@ -168,27 +166,27 @@ async fn a_driving_prompt_falls_back_in_rounds_with_a_fresh_budget_each() {
         [SESSION CRASHED] driving session with model e crashed: boom
         [DECISION] the driving session crashed 4 times, which uses up its tries
         [TASK FAILED] the driving session crashed: boom
-        = crashed").await;
+        = crashed");
 }
 
-#[tokio::test]
-async fn in_one_session_a_condition_has_the_budget_of_the_task() {
+#[test]
+fn in_one_session_a_condition_has_the_budget_of_the_task() {
     let acts = ["crash", "crash", "crash", "crash", "boolean_true ok", "nothing"];
     let task = with(json!({ "availability": available() }));
-    let minutes = minutes_of(&task, None, &acts).await;
+    let minutes = minutes_of(&task, None, &acts);
     assert_eq!(minutes.matches("open task w").count(), 5, "{minutes}");
     assert!(!minutes.contains("driving"), "{minutes}");
     assert!(minutes.ends_with("= succeeded\n"), "{minutes}");
 }
 
-#[tokio::test]
-async fn a_budget_used_up_in_a_retry_is_one_failed_retry() {
+#[test]
+fn a_budget_used_up_in_a_retry_is_one_failed_retry() {
     for (same_session, crashes) in [(true, ["crash"; 5].as_slice()), (false, &["crash"; 5])] {
         let task = with(json!({ "criteria": criteria(same_session, 2) }));
         let mut acts = vec!["nothing", "boolean_false no"];
         acts.extend(crashes);
         acts.extend(["nothing", "boolean_true yes"]);
-        let minutes = minutes_of(&task, None, &acts).await;
+        let minutes = minutes_of(&task, None, &acts);
         let lines: Vec<_> = minutes.lines().filter(|line| line.starts_with(['[', '='])).collect();
         let crash = "[SESSION CRASHED] task session with model w crashed: boom";
         assert_eq!(
@@ -214,11 +212,11 @@ async fn a_budget_used_up_in_a_retry_is_one_failed_retry() {
     }
 }
 
-#[tokio::test]
-async fn a_crash_of_the_judge_in_a_retry_is_one_failed_retry_too() {
+#[test]
+fn a_crash_of_the_judge_in_a_retry_is_one_failed_retry_too() {
     let task = with(json!({ "criteria": criteria(false, 1) }));
     let acts = ["nothing", "boolean_false no", "nothing", "crash", "crash", "crash", "crash"];
-    let minutes = minutes_of(&task, None, &acts).await;
+    let minutes = minutes_of(&task, None, &acts);
     let end = "
 [DECISION] retry #1 failed, because its session kept crashing
 [DECISION] all 1 retries are used up
@@ -228,13 +226,13 @@ async fn a_crash_of_the_judge_in_a_retry_is_one_failed_retry_too() {
     assert!(minutes.ends_with(end), "{minutes}");
 }
 
-#[tokio::test]
-async fn a_crash_of_a_borrowed_session_fails_the_task_at_once() {
+#[test]
+fn a_crash_of_a_borrowed_session_fails_the_task_at_once() {
     let task = with(json!({ "criteria": criteria(true, 3) }));
     let mode = Some(Mode::Borrowing);
     check_in(
         mode,
-        task.clone(),
+        &task,
         &["crash"],
         "
         > do it
@@ -242,9 +240,8 @@ async fn a_crash_of_a_borrowed_session_fails_the_task_at_once() {
         [DECISION] the task session crashed, and is not tried again
         [TASK FAILED] the task session crashed: boom
         = crashed",
-    )
-    .await;
-    check_in(mode, task, &["nothing", "nothing", "crash"], "
+    );
+    check_in(mode, &task, &["nothing", "nothing", "crash"], "
         > do it
         > is it:|job_boolean_true or job_boolean_false?
         [CRITERIA] criteria.condition failed: neither job_boolean_true nor job_boolean_false was called
@@ -253,5 +250,5 @@ async fn a_crash_of_a_borrowed_session_fails_the_task_at_once() {
         [SESSION CRASHED] task session with model w crashed: boom
         [DECISION] the task session crashed, and is not tried again
         [TASK FAILED] the task session crashed: boom
-        = crashed").await;
+        = crashed");
 }

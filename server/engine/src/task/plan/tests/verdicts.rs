@@ -3,8 +3,8 @@
 use super::*;
 
 /// The verdicts of a run, one a line: attempt, criterion, result and reason.
-async fn verdicts_of(task: &Value, mode: Option<Mode>, acts: &[&'static str]) -> String {
-    let verdicts = run_script(task, mode, acts).await.verdicts;
+fn verdicts_of(task: &Value, mode: Option<Mode>, acts: &[&'static str]) -> String {
+    let verdicts = run_script(task, mode, acts).verdicts;
     let lines = verdicts.iter().map(|verdict| {
         let Verdict { attempt, criterion, met, reason, .. } = verdict;
         format!("{attempt} {criterion} {met}: {reason}")
@@ -14,8 +14,8 @@ async fn verdicts_of(task: &Value, mode: Option<Mode>, acts: &[&'static str]) ->
 
 const NOT_JUDGED: &str = "neither job_boolean_true nor job_boolean_false was called";
 
-#[tokio::test]
-async fn a_condition_is_met_not_met_or_unknown() {
+#[test]
+fn a_condition_is_met_not_met_or_unknown() {
     for same_session in [true, false] {
         let task = with(json!({
             "availability": available(),
@@ -49,13 +49,13 @@ async fn a_condition_is_met_not_met_or_unknown() {
                 &*format!("1 availability yes: free\n1 condition unknown: {sentence}"),
             ),
         ] {
-            assert_eq!(verdicts_of(&task, None, &acts).await, expected, "{acts:?}");
+            assert_eq!(verdicts_of(&task, None, &acts), expected, "{acts:?}");
         }
     }
 }
 
-#[tokio::test]
-async fn each_required_tool_has_a_verdict_in_each_attempt() {
+#[test]
+fn each_required_tool_has_a_verdict_in_each_attempt() {
     let task = with(json!({ "criteria": {
         "toolExecuted": ["job_prepare_document", "job_boolean_true"],
         "condition": ["is it:", IS_IT],
@@ -69,11 +69,11 @@ async fn each_required_tool_has_a_verdict_in_each_attempt() {
         2 tool:job_boolean_true yes: b\n\
         3 tool:job_prepare_document no: the agent never called job_prepare_document\n\
         3 tool:job_boolean_true no: the agent never called job_boolean_true";
-    assert_eq!(verdicts_of(&task, None, &acts).await, expected);
+    assert_eq!(verdicts_of(&task, None, &acts), expected);
 }
 
-#[tokio::test]
-async fn attempts_count_the_runs_of_the_prompt_whatever_crashed_in_them() {
+#[test]
+fn attempts_count_the_runs_of_the_prompt_whatever_crashed_in_them() {
     let task = with(json!({ "criteria": criteria(false, 2) }));
     let acts = [
         &["crash", "nothing", "boolean_false ugly"][..],
@@ -86,22 +86,22 @@ async fn attempts_count_the_runs_of_the_prompt_whatever_crashed_in_them() {
         1 condition no: ugly\n\
         2 condition unknown: the driving session crashed 4 times: boom\n\
         3 condition yes: done";
-    assert_eq!(verdicts_of(&task, None, &acts).await, expected);
+    assert_eq!(verdicts_of(&task, None, &acts), expected);
 }
 
-#[tokio::test]
-async fn a_stop_is_no_verdict_and_a_borrowed_session_is_not_asked_for_availability() {
+#[test]
+fn a_stop_is_no_verdict_and_a_borrowed_session_is_not_asked_for_availability() {
     let task = with(json!({ "availability": available(), "criteria": criteria(true, 0) }));
-    assert_eq!(verdicts_of(&task, None, &["stop"]).await, "");
+    assert_eq!(verdicts_of(&task, None, &["stop"]), "");
     let acts = ["boolean_true free", "nothing", "stop"];
-    assert_eq!(verdicts_of(&task, None, &acts).await, "1 availability yes: free");
+    assert_eq!(verdicts_of(&task, None, &acts), "1 availability yes: free");
     let acts = ["nothing", "boolean_true done"];
-    let borrowed = verdicts_of(&task, Some(Mode::Borrowing), &acts).await;
+    let borrowed = verdicts_of(&task, Some(Mode::Borrowing), &acts);
     assert_eq!(borrowed, "1 condition yes: done");
 }
 
-#[tokio::test]
-async fn a_condition_names_its_judge_and_what_that_said() {
+#[test]
+fn a_condition_names_its_judge_and_what_that_said() {
     let task = with(json!({ "criteria": criteria(false, 0) }));
     let judge = |model: &str| Some(Judge { session_id: session_id(), model: model.to_owned() });
     for (acts, model, evidence) in [
@@ -111,7 +111,7 @@ async fn a_condition_names_its_judge_and_what_that_said() {
         // Without a session there is no judge.
         (vec!["nothing", "refuse", "refuse", "refuse", "refuse"], None, None),
     ] {
-        let script = run_script(&task, None, &acts).await;
+        let script = run_script(&task, None, &acts);
         let [verdict] = &*script.verdicts else { panic!("{:?}", script.verdicts) };
         assert_eq!(verdict.judge, model.and_then(judge), "{acts:?}");
         assert_eq!(verdict.evidence.as_deref(), evidence, "{acts:?}");
