@@ -2,6 +2,7 @@
 //! restart makes of them.
 
 mod budgets;
+mod prefixes;
 
 use std::iter;
 use std::path::Path;
