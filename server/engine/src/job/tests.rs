@@ -3,6 +3,7 @@
 
 mod budgets;
 mod prefixes;
+mod restart;
 
 use std::iter;
 use std::path::Path;

@@ -41,8 +41,8 @@ impl Server {
         loop {
             let status = self.harness.jobs.status(job).await.expect("a job");
             if status.end_time.is_some() {
-                let states = status.tasks.iter().map(|task| task.state).collect();
-                return (status.status, states);
+                let works = status.tasks.iter().map(|task| task.state).collect();
+                return (status.status, works);
             }
             for item in self.harness.sessions.inbox().list().items {
                 let reply = Reply { choice, text: None, by: "tester".into() };

@@ -18,10 +18,14 @@ impl Runner {
                 let pending = self.plan.pending();
                 self.run(vec![pending]).await
             }
-            Ok(Some(event)) => match self.take(event) {
-                Ok(effects) => self.run(effects).await,
-                Err(end) => (end, std::mem::take(&mut self.unsaved)),
-            },
+            Ok(Some(event)) => {
+                // The one that was counted has begun; the next one counts by itself.
+                self.is_turn_counted = false;
+                match self.take(event) {
+                    Ok(effects) => self.run(effects).await,
+                    Err(end) => (end, std::mem::take(&mut self.unsaved)),
+                }
+            }
             Err(error) => {
                 tracing::error!(task = %self.id, %error, "a task was not taken up");
                 (TaskEnd::Suspended, Vec::new())
