@@ -147,7 +147,7 @@ async fn a_person_who_is_to_be_asked_is_asked_once_however_often_the_server_is_s
     for choice in [InboxChoice::Continue, InboxChoice::Redo, InboxChoice::Done, InboxChoice::Fail] {
         let folders = Folders::new();
         let (journal, harness) = open_store(folders.store.path()).await;
-        let task = json!({ "prompt": ["wait 1 hour, then say done"] });
+        let task = json!({ "prompt": ["wait 60 minutes, then say done"] });
         let entry = entry_of(&task, &json!({ "onInterrupted": "ask" }));
         let job = start(&harness, entry, folders.work()).await;
         let running = running_task(&harness, job).await;
@@ -207,21 +207,28 @@ async fn a_person_who_is_to_be_asked_is_asked_once_however_often_the_server_is_s
 
 /// The task of the first work, once its agent has its prompt.
 async fn running_task(harness: &Harness, job: JobId) -> TaskId {
-    loop {
-        let status = harness.jobs.status(job).await.expect("a job");
-        let is_busy = harness.sessions.list().iter().any(|session| session.busy);
-        if let Some(task) = status.tasks[0].task_id.filter(|_| is_busy) {
-            return task;
+    turn_begun(harness).await;
+    let status = harness.jobs.status(job).await.expect("a job");
+    status.tasks[0].task_id.expect("a running task")
+}
+
+/// Waits until a turn has begun for good: a prompt that no agent has seen is not interrupted.
+async fn turn_begun(harness: &Harness) {
+    let busy = || harness.sessions.list().into_iter().find(|session| session.busy);
+    let session = loop {
+        match busy() {
+            Some(session) => break session.id,
+            None => tokio::task::yield_now().await,
         }
-        tokio::task::yield_now().await;
-    }
+    };
+    harness.sessions.live().durable(session).await.expect("kept");
 }
 
 #[tokio::test]
 async fn a_job_that_waits_for_a_person_can_be_stopped() {
     let folders = Folders::new();
     let (journal, harness) = open_store(folders.store.path()).await;
-    let task = json!({ "prompt": ["wait 1 hour"] });
+    let task = json!({ "prompt": ["wait 60 minutes"] });
     let entry = entry_of(&task, &json!({ "onInterrupted": "ask" }));
     let job = start(&harness, entry, folders.work()).await;
     running_task(&harness, job).await;
@@ -284,7 +291,7 @@ async fn an_orderly_stop_neither_ends_jobs_nor_costs_them_anything() {
 async fn a_stop_that_was_acknowledged_counts_although_the_server_stops_as_well() {
     let folders = Folders::new();
     let (journal, harness) = open_store(folders.store.path()).await;
-    let entry = entry_of(&json!({ "prompt": ["wait 1 hour"] }), &json!({}));
+    let entry = entry_of(&json!({ "prompt": ["wait 60 minutes"] }), &json!({}));
     let job = start(&harness, entry, folders.work()).await;
     running_task(&harness, job).await;
     let stopping = harness.jobs.stop(job);
@@ -316,9 +323,7 @@ async fn a_task_in_a_users_session_goes_on_there() {
     let session = harness.sessions.start(MODEL, folders.work()).await.expect("a session");
     let started = harness.tasks.start_borrowing(entry, "t", session, String::new()).await;
     let task = started.expect("a task");
-    while !harness.sessions.list()[0].busy {
-        tokio::task::yield_now().await;
-    }
+    turn_begun(&harness).await;
     harness.end().await;
     journal.close();
 
