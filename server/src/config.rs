@@ -20,6 +20,7 @@ mod copilot;
 mod extensions;
 mod file;
 mod guard;
+mod jobs;
 mod keys;
 mod narrow;
 mod providers;
@@ -41,6 +42,7 @@ use clap::ValueEnum;
 use engine::bridge::BridgeSettings;
 use serde::Deserialize;
 use wire::PermissionMode;
+use wire::entry::OnInterrupted;
 
 use crate::security::access::AccessKey;
 use bridge::BridgeTables;
@@ -119,6 +121,8 @@ pub struct Settings {
     pub permissions: PermissionMode,
     /// Permission mode of jobs, unless they name another.
     pub job_permissions: PermissionMode,
+    /// What happens to works that were running when the server stopped, unless their job says so.
+    pub on_interrupted: OnInterrupted,
     /// How much tasks, jobs and sessions may use, unless something else is said about them.
     pub budgets: Budgets,
     /// Which parts of a session's folder the portal's own tools may use.
@@ -314,7 +318,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
     let always_ask = guard::always_ask(&file, extensions.user_folder.as_deref())?;
     let safeguards = Safeguards { always_ask, ..Safeguards::default() };
 
-    let Tables { server, simulated, log, permissions, agent, budget, .. } = file.tables;
+    let Tables { server, simulated, log, permissions, agent, jobs, budget, .. } = file.tables;
     let test_folder = match line.test_folder.or(server.test_folder) {
         Some(folder) => working_directory.join(folder),
         None => working_directory.join("tests"),
@@ -358,6 +362,7 @@ fn settle(line: CommandLine, file: ConfigFile, origin: Origin) -> Result<Setting
             .job_permissions
             .or(permissions.jobs)
             .unwrap_or(PermissionMode::ApproveAll),
+        on_interrupted: line.on_interrupted.or(jobs.on_interrupted).unwrap_or_default(),
         budgets: budget,
         allowed_roots: AllowedRoots::from_setting(&agent.allowed_roots),
         allow_commands: line.allow_commands || agent.allow_commands == Some(true),

@@ -133,7 +133,8 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     let sessions = start_sessions(settings, &repo_root, live.clone(), portal.clone(), &lifecycle);
     sessions.restore_inbox().await?;
     let entries = install_entry(settings, portal.clone(), &sessions).await?;
-    let defaults = TaskSettings { budget: settings.budgets.tasks, ..TaskSettings::default() };
+    let defaults =
+        TaskSettings { budget: settings.budgets.tasks, on_interrupted: settings.on_interrupted };
     let tasks = TaskManager::new(sessions.clone(), defaults, live.clone(), lifecycle.clone());
     let jobs = JobSettings {
         max_tasks: settings.max_tasks,

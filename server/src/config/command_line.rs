@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand, ValueEnum};
 use wire::PermissionMode;
+use wire::entry::OnInterrupted;
 
 use super::{ConfigError, LogFormat};
 
@@ -86,6 +87,16 @@ pub(super) struct CommandLine {
         value_parser = parse_mode
     )]
     pub(super) job_permissions: Option<PermissionMode>,
+
+    /// What happens to works of jobs that were running when the server stopped: resume, ask or fail
+    /// [default: resume]. Each job can say otherwise
+    #[arg(
+        long,
+        value_name = "WORD",
+        env = "COPILOT_PORTAL_ON_INTERRUPTED",
+        value_parser = parse_on_interrupted
+    )]
+    pub(super) on_interrupted: Option<OnInterrupted>,
 
     /// Let the portal's own tool run commands [default: not]. The tools of GitHub Copilot always
     /// can, if they are permitted
@@ -236,6 +247,10 @@ impl CommandLine {
 
 fn parse_mode(word: &str) -> Result<PermissionMode, String> {
     word.parse().map_err(|_| "approve-all, ask and deny are accepted".to_owned())
+}
+
+fn parse_on_interrupted(word: &str) -> Result<OnInterrupted, String> {
+    word.parse().map_err(|_| "resume, ask and fail are accepted".to_owned())
 }
 
 /// Clap explains itself over several lines; the first paragraph says what is wrong.

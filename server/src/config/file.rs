@@ -11,6 +11,7 @@ use super::bridge::{AgentTable, BridgeTable, WorkspaceTable};
 use super::budget::Budgets;
 use super::copilot::CopilotTable;
 use super::extensions::ExtensionsTable;
+use super::jobs::JobsTable;
 use super::keys::KeyTable;
 use super::providers::ProviderTable;
 use super::sessions::SessionsTable;
@@ -42,6 +43,7 @@ pub(super) struct Tables {
     pub(super) extensions: ExtensionsTable,
     pub(super) keys: Vec<KeyTable>,
     pub(super) store: StoreTable,
+    pub(super) jobs: JobsTable,
     pub(super) budget: Budgets,
 }
 

@@ -25,6 +25,7 @@ pub(super) fn narrow(settings: &mut Settings, found: &ConfigFile) -> Result<(), 
     narrow_agent(settings, &found.tables, &mut ignored);
     narrow_workspaces(settings, found, &mut ignored);
     narrow_budgets(settings, &found.tables, &mut ignored);
+    narrow_jobs(settings, &found.tables, &mut ignored);
     if !ignored.0.is_empty() {
         let (file, names) = (found.text.path().display(), ignored.0.join(", "));
         let better = match guard::user_file() {
@@ -102,6 +103,14 @@ fn narrow_budgets(settings: &mut Settings, found: &Tables, ignored: &mut Ignored
         *current = current.narrowed_by(*wanted);
         // A higher limit is ignored.
         ignored.add(name, wanted.or(*current) != *current);
+    }
+}
+
+fn narrow_jobs(settings: &mut Settings, found: &Tables, ignored: &mut Ignored) {
+    if let Some(wanted) = found.jobs.on_interrupted {
+        let current = &mut settings.on_interrupted;
+        *current = current.more_careful(wanted);
+        ignored.add("jobs.onInterrupted", *current != wanted);
     }
 }
 
