@@ -145,6 +145,15 @@ impl Execution<'_> {
             plan.running().partition(|work| self.interrupted.contains_key(work));
         self.enqueue(before.into_iter().chain(new));
         let stop = self.report.record.handle.stopping().clone();
+        // Nothing is done for a job that the store may forget.
+        match stop.run_until_cancelled(self.report.log.durable()).await {
+            Some(Ok(())) => {}
+            Some(Err(error)) => {
+                self.errors.push(error.to_string());
+                return Over::Ended(JobStatus::Failed);
+            }
+            None => return self.stopped(),
+        }
         loop {
             tokio::select! {
                 biased;
