@@ -2,6 +2,7 @@
 //! restart makes of them.
 
 mod budgets;
+mod held;
 mod prefixes;
 mod restart;
 
@@ -58,19 +59,27 @@ impl Harness {
         budget: Budget,
         further: Vec<Arc<dyn AgentBackend>>,
     ) -> Self {
+        let permissions = PermissionMode::Ask;
+        let settings = JobSettings { permissions, budget, ..JobSettings::default() };
+        Self::with_settings(live, settings, further)
+    }
+
+    fn with_settings(
+        live: Arc<LiveShared>,
+        settings: JobSettings,
+        further: Vec<Arc<dyn AgentBackend>>,
+    ) -> Self {
         let lifecycle = Lifecycle::new();
         let simulated = Arc::new(Simulated::new(SimulatedSettings::for_tests()));
         let catalog = Catalog::new(iter::once(simulated as Arc<_>).chain(further));
-        let settings = SessionSettings::new("/");
-        let sessions = SessionManager::new(catalog, settings, live.clone(), lifecycle.clone());
+        let sessions = SessionSettings::new("/");
+        let sessions = SessionManager::new(catalog, sessions, live.clone(), lifecycle.clone());
         let tasks = TaskManager::new(
             sessions.clone(),
             TaskSettings::default(),
             live.clone(),
             lifecycle.clone(),
         );
-        let permissions = PermissionMode::Ask;
-        let settings = JobSettings { permissions, budget, ..JobSettings::default() };
         let jobs = JobManager::new(tasks.clone(), settings, live, lifecycle.clone());
         let folder = tempfile::tempdir().expect("a folder");
         Self { sessions, tasks, jobs, lifecycle, folder }

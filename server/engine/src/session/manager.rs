@@ -160,7 +160,7 @@ impl SessionManager {
 
     /// Starts a session in a folder, or in the default one if the path is blank.
     ///
-    /// Cancel safe, but dropping it may leave a session whose id nobody knows.
+    /// Cancel safe: dropping it leaves no session.
     pub async fn start(
         &self,
         model_id: &str,
@@ -323,16 +323,13 @@ impl SessionManager {
         Ok(session)
     }
 
-    /// Waits until a new session is durable. If it can't be stored it is ended, since its id is
-    /// never returned.
+    /// Waits until a new session is durable. If it can't be stored, or nobody waits any more, it is
+    /// ended, since its id is never returned.
     async fn keep(&self, id: SessionId) -> Result<SessionId, StartError> {
-        match self.live.durable(id).await {
-            Ok(()) => Ok(id),
-            Err(error) => {
-                let _ = self.begin_stop(id);
-                Err(error.into())
-            }
-        }
+        let mut kept = Kept { manager: self, id, is_durable: false };
+        self.live.durable(id).await?;
+        kept.is_durable = true;
+        Ok(id)
     }
 
     /// The folder that was asked for, or the default one.
@@ -466,6 +463,21 @@ impl SessionManager {
     /// The logs of open sessions and of those that ended recently.
     pub fn live(&self) -> &LiveRegistry<SessionId, SessionResponse> {
         &self.live
+    }
+}
+
+/// Ends a new session on drop, unless that is durable by then.
+struct Kept<'a> {
+    manager: &'a SessionManager,
+    id: SessionId,
+    is_durable: bool,
+}
+
+impl Drop for Kept<'_> {
+    fn drop(&mut self) {
+        if !self.is_durable {
+            let _ = self.manager.begin_stop(self.id);
+        }
     }
 }
 
