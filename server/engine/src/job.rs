@@ -14,12 +14,14 @@
 //! ```
 //!
 //! - A task that *fails* is a result for the plan. One that *crashes* fails the job at once.
+//! - A *retry* is a run that begins with results of an earlier one; `retry` decides which.
 //! - *Stop* ends the running tasks and starts no others; the job is canceled once none is running.
 
 mod manager;
 pub mod places;
 pub mod plan;
 mod record;
+mod retry;
 mod run;
 mod skipped;
 mod status;
@@ -51,9 +53,15 @@ pub enum JobError {
     /// The limit of running jobs is reached.
     #[error("too many jobs are running")]
     TooManyJobs,
-    /// Only a job that has ended can be deleted.
+    /// Only a job that has ended can be deleted or retried.
     #[error("the job is still running")]
     StillRunning,
+    /// Nothing of the job would run again.
+    #[error("nothing to retry")]
+    NothingToRetry,
+    /// The job has no work with this id.
+    #[error("no such work")]
+    WorkNotFound,
     /// A budget can't be kept with a model that the job uses.
     #[error(transparent)]
     BudgetNotSupported(#[from] BudgetNotSupported),
@@ -71,6 +79,8 @@ impl JobError {
             Self::UserInputRequired => ErrorName::UserInputRequired,
             Self::TooManyJobs => ErrorName::TooManyJobs,
             Self::StillRunning => ErrorName::StillRunning,
+            Self::NothingToRetry => ErrorName::NothingToRetry,
+            Self::WorkNotFound => ErrorName::WorkNotFound,
             Self::BudgetNotSupported(_) => ErrorName::BudgetNotSupported,
             Self::Store(_) => ErrorName::StoreUnavailable,
         }

@@ -1,6 +1,7 @@
 //! All jobs of a server.
 
 mod recovery;
+mod retry;
 
 use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroU16;
@@ -76,6 +77,8 @@ pub struct JobManager {
     lifecycle: Lifecycle,
     live: Arc<LiveRegistry<JobId, JobResponse>>,
     jobs: Mutex<Jobs>,
+    /// Held while a job that has ended gets a note that another one retries it.
+    linking: tokio::sync::Mutex<()>,
 }
 
 /// The listed jobs, whose logs may already be gone.
@@ -107,6 +110,21 @@ struct Launch {
     past: Past,
 }
 
+impl Launch {
+    /// The note of a new run.
+    fn note(&self) -> JobNote {
+        JobNote::Started {
+            name: self.name.clone(),
+            folder: self.folder.clone(),
+            input: self.input.clone(),
+            work: None,
+            entry: self.entry.of_job(&self.name).map(Box::new),
+            permissions: Some(self.mode),
+            budget: self.budget,
+        }
+    }
+}
+
 impl JobManager {
     /// Creates a manager without jobs.
     pub fn new(
@@ -123,6 +141,7 @@ impl JobManager {
             settings,
             live: LiveRegistry::new(live, &lifecycle),
             jobs: Mutex::default(),
+            linking: tokio::sync::Mutex::default(),
             lifecycle,
         })
     }
@@ -145,45 +164,56 @@ impl JobManager {
         if job.require_user_input && user_input.trim().is_empty() {
             return Err(JobError::UserInputRequired);
         }
-        let budget = job.budget.unwrap_or_default().or(*self.budget.lock());
+        let budget = self.budget_of(job);
         self.check_budgets(&entry, job, &budget).await?;
-
-        // No await until it runs, so that a cancelled call starts a job completely or not at all.
-        let id = JobId::generate();
-        let log = self.live.prepare(id);
-        let mode = job.permissions.unwrap_or_else(|| self.default_mode.get());
-        let note = JobNote::Started {
-            name: job_name.to_owned(),
-            folder: working_directory.to_owned(),
-            input: user_input.clone(),
-            work: None,
-            entry: entry.of_job(job_name).map(Box::new),
-            permissions: Some(mode),
-            budget,
-        };
         let launch = Launch {
             name: job_name.to_owned(),
             folder: working_directory.to_owned(),
             input: user_input,
-            mode,
+            mode: job.permissions.unwrap_or_else(|| self.default_mode.get()),
             budget,
             spent: Spent::default(),
             past: Past::default(),
             entry,
         };
+        let (id, handle) = self.begin(launch, None)?;
+        self.acknowledge(id, &handle).await?;
+        Ok(id)
+    }
+
+    /// Begins a new run, and returns its id and handle. `retries` is the note of what it retries, if
+    /// anything. It has no await, so that a cancelled call begins a run completely or not at all.
+    fn begin(
+        self: &Arc<Self>,
+        launch: Launch,
+        retries: Option<JobNote>,
+    ) -> Result<(JobId, Handle), JobError> {
+        let id = JobId::generate();
+        let log = self.live.prepare(id);
+        let (name, note) = (launch.name.clone(), launch.note());
         let begin = |log: &Arc<LiveLog<JobResponse>>| {
             // Known before it is in any list, or a reader could load it a second time.
             self.live.add(id, log.clone());
-            log.begin(&note);
+            match retries {
+                // Nothing is stored before the log begins, and then both notes at once: with the
+                // first one alone, it would be a run that does everything again.
+                Some(retries) => {
+                    log.note(&note);
+                    log.begin(&retries);
+                }
+                None => log.begin(&note),
+            }
         };
         let handle = self.launch(id, log, launch, begin)?;
-        tracing::info!(job = %id, name = job_name, "job started");
-        if let Err(error) = self.live.durable(id).await {
-            // It is stopped, since its id is never returned.
-            handle.begin_stop();
-            return Err(error.into());
-        }
-        Ok(id)
+        tracing::info!(job = %id, name, "job started");
+        Ok((id, handle))
+    }
+
+    /// Waits until the start of a run is durable. If that fails, the run is stopped, since its id is
+    /// never returned.
+    async fn acknowledge(&self, id: JobId, handle: &Handle) -> Result<(), JobError> {
+        self.live.durable(id).await.inspect_err(|_| handle.begin_stop())?;
+        Ok(())
     }
 
     /// Runs a job. Once it has a place in the list, and before anything else happens, its log begins.
@@ -230,6 +260,11 @@ impl JobManager {
         };
         self.lifecycle.spawn(run.run(end));
         Ok(handle)
+    }
+
+    /// How much a run of a job may use: the limits of its definition, else those of the settings.
+    fn budget_of(&self, job: &Job) -> Budget {
+        job.budget.unwrap_or_default().or(*self.budget.lock())
     }
 
     /// Checks that the models of all its tasks report what the budgets limit.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use store::fold::{JobFold, JobNote, WorkEnd};
+use store::fold::{Fold, JobFold, JobNote, WorkEnd};
 use store::live::{LiveItem, LiveLog};
 use wire::{
     FailureCause, JobId, JobInfo, JobResponse, JobStatus, JobStatusReply, Recovery, TaskId, Usage,
@@ -92,6 +92,13 @@ impl Record {
             let works = fold.works().iter();
             works.filter(|(_, work)| work.task_id.is_some()).map(|(id, _)| *id).collect()
         })
+    }
+
+    /// Adds a note to the copied fold.
+    pub(super) fn note_after_end(&self, at: u64, note: &JobNote) {
+        if let Source::Ended(fold) = &mut *self.source.lock() {
+            fold.note(at, note);
+        }
     }
 
     /// Copies the fold and drops the log.

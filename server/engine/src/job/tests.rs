@@ -5,6 +5,7 @@ mod budgets;
 mod held;
 mod prefixes;
 mod restart;
+mod retry;
 
 use std::iter;
 use std::path::Path;

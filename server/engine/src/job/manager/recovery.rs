@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use store::fold::{Canceler, INTERRUPTED, JobHistory, WorkEnd, WorkRun, load};
+use store::fold::{Canceler, INTERRUPTED, JobHistory, WorkEnd, load};
 use store::journal::{Entity, OpenEntities, StoreError};
 use wire::{EntityKind, JobId, JobResponse, JobStatus};
 
@@ -50,7 +50,11 @@ impl JobManager {
             budget: fold.budget(),
             spent: fold.spent(),
             past: Past {
-                results: ended.iter().filter(|run| run.is_result()).map(stop_of).collect(),
+                results: ended
+                    .iter()
+                    .filter(|run| run.is_result())
+                    .map(WorkStopped::from)
+                    .collect(),
                 interrupted: running
                     .values()
                     .filter_map(|run| Some((run.work_id, run.task_id?)))
@@ -64,11 +68,6 @@ impl JobManager {
             Err(error) => tracing::error!(job = %id, %error, "a job was not taken up"),
         }
     }
-}
-
-/// The result of a run, as the plan takes it.
-pub(super) fn stop_of(run: &WorkRun) -> WorkStopped {
-    WorkStopped { work_id: run.work_id, succeeded: run.succeeded }
 }
 
 /// What was going to end the job: a work that crashed or was cut off, or a stop.
