@@ -232,6 +232,7 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .route("/api/copilot/job/{id}/status", get(job_api::job_status))
         .route("/api/copilot/job/{id}/verdicts", get(job_api::job_verdicts))
         .act("/api/copilot/job/{id}/stop", job_api::stop_job)
+        .act("/api/copilot/job/{id}/retry", job_api::retry_job)
         .act("/api/copilot/job/{id}/delete", job_api::delete_job)
         .route("/api/copilot/job/{id}/events", get(history_api::job_events))
         .route("/api/copilot/job/{id}/live", get(live::poll_one::<JobId>))

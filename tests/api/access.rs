@@ -158,6 +158,7 @@ async fn a_viewer_reads_and_does_nothing_else() {
     });
     let id = "session-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11";
     let question = format!("/api/copilot/session/{id}/permission/{}", &id[8..]);
+    let retry = "/api/copilot/job/job-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11/retry";
     let (cookie, secret) = log_in(&app, VIEWER).await;
     for path in [
         "/api/stop".to_owned(),
@@ -168,6 +169,7 @@ async fn a_viewer_reads_and_does_nothing_else() {
         format!("/api/copilot/session/{id}/fallback"),
         format!("/api/copilot/session/{id}/extensions/trust"),
         "/api/copilot/session/start/gpt-5-mini".to_owned(),
+        retry.to_owned(),
         "/logins/end".to_owned(),
     ] {
         let refused = (403, "RoleNotAllowed".to_owned());
@@ -184,7 +186,7 @@ async fn a_viewer_reads_and_does_nothing_else() {
     let reply = app.call("POST", &question, &answers, Body::from("deny")).await;
     assert_eq!(reply.json()["error"], "PermissionNotPending", "it was looked for");
     let mode = format!("/api/copilot/session/{id}/permissions");
-    for path in [&*mode, "/api/stop"] {
+    for path in [&*mode, retry, "/api/stop"] {
         let reply = app.call("POST", path, &answers, Body::from("approve-all")).await;
         assert_eq!(reply.status, 403, "{path}");
     }

@@ -6,9 +6,9 @@ use std::pin::pin;
 
 use axum::body::Body;
 use engine::job::JobSettings;
-use serde_json::json;
+use serde_json::{Value, json};
 use store::live::LiveSettings;
-use tests::job::{FICKLE_MODEL, entry_of, options, seq, task};
+use tests::job::{FICKLE_MODEL, alt, entry_of, options, seq, task};
 use tests::{MODEL, Options, Reply, TestApp, TestSession, is_pending, unknown_session};
 use wire::{Budget, ErrorName};
 
@@ -216,10 +216,17 @@ async fn jobs(met: &mut Met) {
         for action in ["status", "verdicts", "stop", "live", "live/t"] {
             met.get(app, &format!("{JOB}/{action}"), ErrorName::JobNotFound).await;
         }
+        for job in [JOB, "/api/copilot/job/nonsense"] {
+            for work in ["", "0", "x"] {
+                met.post(app, &format!("{job}/retry"), work, ErrorName::JobNotFound).await;
+            }
+            met.get(app, &format!("{job}/retry"), ErrorName::JobNotFound).await;
+        }
     };
     unknown(&app, met).await;
 
-    let mut entry = entry_of(&[("slow", task("ok 60")), ("asks", task("asks"))]);
+    let quick = alt(task("no"), task("ok"), Value::Null);
+    let mut entry = entry_of(&[("slow", task("ok 60")), ("asks", task("asks")), ("quick", quick)]);
     entry["jobs"]["asks"]["requireUserInput"] = json!(true);
     app.install(&entry).await;
     unknown(&app, met).await;
@@ -231,8 +238,22 @@ async fn jobs(met: &mut Met) {
     ] {
         met.post(&app, &start(name), body, error).await;
     }
+    let ended = app.start_job("quick").await;
+    ended.read_to_the_end("t").await;
+    for (work, error) in [
+        ("", ErrorName::NothingToRetry),
+        ("1", ErrorName::NothingToRetry),
+        ("2", ErrorName::WorkNotFound),
+        ("first", ErrorName::WorkNotFound),
+    ] {
+        met.post(&app, &ended.path("retry"), work, error).await;
+    }
     let job = app.start_job("slow").await;
     met.post(&app, &start("slow"), "/", ErrorName::TooManyJobs).await;
+    met.post(&app, &ended.path("retry"), "0", ErrorName::TooManyJobs).await;
+    for work in ["", "0", "x"] {
+        met.post(&app, &job.path("retry"), work, ErrorName::StillRunning).await;
+    }
     job.stop().await;
     loop {
         let reply = app.get(&job.path("live/t")).await;

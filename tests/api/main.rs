@@ -24,6 +24,7 @@ mod live_limits;
 mod pages;
 mod permissions;
 mod positions;
+mod retries;
 mod safety;
 mod server;
 mod sessions;

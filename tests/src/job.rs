@@ -116,6 +116,11 @@ impl TestApp {
         TestJob { app: self, id }
     }
 
+    /// The job with this id.
+    pub fn job(&self, id: String) -> TestJob<'_> {
+        TestJob { app: self, id }
+    }
+
     /// The running jobs, as listed by `copilot/job/running`.
     pub async fn listed_jobs(&self) -> Vec<Value> {
         let mut reply = self.get("/api/copilot/job/running").await.json();

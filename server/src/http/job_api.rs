@@ -7,7 +7,7 @@ use engine::job::JobError;
 use wire::{Done, JobId, JobStarted, Jobs, RunningJobs, StopReply};
 
 use super::entry_api::Installed;
-use super::text::Prompt;
+use super::text::{Prompt, Text};
 use super::{AppState, error};
 
 /// `copilot/job`: lists the installed jobs.
@@ -74,6 +74,23 @@ pub(super) async fn stop_job(State(state): State<AppState>, Path(id): Path<Strin
     }
 }
 
+/// `copilot/job/{id}/retry`: runs a job once more, from the work that the body names, or from what
+/// failed.
+pub(super) async fn retry_job(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+    Text(body): Text,
+) -> Response {
+    let retried = match job_id(&id) {
+        Ok(id) => state.jobs.retry(id, work_id(&body)).await,
+        Err(error) => Err(error),
+    };
+    match retried {
+        Ok(job_id) => Json(JobStarted { job_id }).into_response(),
+        Err(error) => said_no(&error),
+    }
+}
+
 /// `copilot/job/{id}/delete`
 pub(super) async fn delete_job(State(state): State<AppState>, Path(id): Path<String>) -> Response {
     let deleted = match job_id(&id) {
@@ -89,6 +106,15 @@ pub(super) async fn delete_job(State(state): State<AppState>, Path(id): Path<Str
 /// A text that cannot be an id names no job.
 fn job_id(id: &str) -> Result<JobId, JobError> {
     id.parse().map_err(|_| JobError::JobNotFound)
+}
+
+/// The work that a body names; `None` if it is blank. What is not a number is a work that no job has:
+/// they are counted from 0, and there are never that many.
+fn work_id(body: &str) -> Option<u32> {
+    let text = body.trim();
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = is_number.then(|| text.parse().ok()).flatten();
+    (!text.is_empty()).then(|| number.unwrap_or(u32::MAX))
 }
 
 fn split_first_line(text: &str) -> (&str, &str) {
@@ -109,6 +135,20 @@ fn said_no(error: &JobError) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_work_is_named_by_its_number() {
+        for body in ["", " ", "\r\n\t"] {
+            assert_eq!(work_id(body), None, "{body:?}");
+        }
+        for (body, id) in [("0", 0), (" 7\r\n", 7), ("012", 12), ("4294967294", u32::MAX - 1)] {
+            assert_eq!(work_id(body), Some(id), "{body:?}");
+        }
+        for body in ["x", "-1", "+1", "1.0", "1e1", "1 2", "0x1", "\u{663}", "99999999999", "null"]
+        {
+            assert_eq!(work_id(body), Some(u32::MAX), "{body:?}");
+        }
+    }
 
     #[test]
     fn the_first_line_is_the_directory_whatever_ends_it() {
