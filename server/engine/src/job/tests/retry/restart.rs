@@ -20,10 +20,7 @@ async fn a_job_that_a_kill_cut_off_is_retried_after_the_restart() {
         tokio::task::yield_now().await;
     }
     harness.jobs.live().durable(original).await.expect("stored");
-    // These files are what a kill leaves.
-    for file in std::fs::read_dir(folder.path()).expect("a folder").flatten() {
-        std::fs::copy(file.path(), copy.path().join(file.file_name())).expect("copied");
-    }
+    copy_files(folder.path(), copy.path());
     let working_directory = harness.folder().to_owned();
 
     let (copied, restarted) = open_store(copy.path()).await;
@@ -54,6 +51,43 @@ async fn a_job_that_a_kill_cut_off_is_retried_after_the_restart() {
     assert_eq!(states(&status), "succeeded* succeeded* succeeded* succeeded");
     assert_eq!(status.retried_from, Some(retry));
     assert_eq!(restarted.started(again).await, [3]);
+    restarted.end().await;
+    copied.close();
+    harness.end().await;
+    journal.close();
+}
+
+/// Copies what a kill would leave.
+fn copy_files(from: &Path, to: &Path) {
+    for file in std::fs::read_dir(from).expect("a folder").flatten() {
+        std::fs::copy(file.path(), to.join(file.file_name())).expect("copied");
+    }
+}
+
+#[tokio::test]
+async fn a_retry_that_a_kill_cut_off_still_has_what_it_took_over() {
+    let (folder, copy) = (tempfile::tempdir(), tempfile::tempdir());
+    let (folder, copy) = (folder.expect("a folder"), copy.expect("a folder"));
+    let (journal, harness) = open_store(folder.path()).await;
+    let mut entry = job(seq([task("ok"), par([task("ask"), task("ask")]), task("ok")]));
+    entry.jobs["j"].on_interrupted = Some(OnInterrupted::Fail);
+    let original = harness.start(entry).await;
+    harness.answer(original, &[Wanted::Succeeded, Wanted::Failed]).await;
+    harness.ended(original).await;
+    let retry = harness.retry(original, None).await;
+    harness.questions(1).await;
+    copy_files(folder.path(), copy.path());
+
+    let (copied, restarted) = open_store(copy.path()).await;
+    let cut_off = restarted.ended(retry).await;
+    assert_eq!(states(&cut_off), "succeeded* succeeded* interrupted notReached");
+    assert_eq!(cut_off.retried_from, Some(original));
+    assert_eq!(restarted.status(original).await.retries, [retry]);
+    let again = restarted.retry(retry, None).await;
+    restarted.answer(again, &[Wanted::Succeeded]).await;
+    let status = restarted.ended(again).await;
+    assert_eq!(states(&status), "succeeded* succeeded* succeeded succeeded");
+    assert_eq!(restarted.started(again).await, [2, 3]);
     restarted.end().await;
     copied.close();
     harness.end().await;
