@@ -26,6 +26,13 @@ impl Handle {
         Self { stop, asked: CancellationToken::new(), ended: CancellationToken::new() }
     }
 
+    /// Handle to something of which nothing runs any more.
+    pub(crate) fn of_ended() -> Self {
+        let handle = Self::new(CancellationToken::new());
+        handle.ended.cancel();
+        handle
+    }
+
     /// Cancelled to make it stop.
     pub(crate) fn stopping(&self) -> &CancellationToken {
         &self.stop

@@ -87,6 +87,15 @@ pub struct RunningTask {
 }
 
 impl RunningTask {
+    /// A task of which nothing runs any more.
+    fn of_ended(id: TaskId, end: TaskEnd, usage: Usage) -> Self {
+        let (sender, outcome) = oneshot::channel();
+        // The receiver is right here.
+        let _ = sender.send(end);
+        let handle = Handle::of_ended();
+        Self { id, outcome, handle, usage: Arc::new(Mutex::new(usage)) }
+    }
+
     /// Waits for the end. Cancel safe; the task continues if nobody waits.
     pub async fn outcome(&mut self) -> TaskEnd {
         (&mut self.outcome).await.unwrap_or(TaskEnd::Stopped)

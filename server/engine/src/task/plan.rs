@@ -148,6 +148,14 @@ impl Plan {
         }
     }
 
+    /// How the task has ended, given that it has. An end that its plan does not know was a panic.
+    pub(super) fn end(&self) -> TaskEnd {
+        match &self.waits_for {
+            Waiting::Nothing(end) => end.clone(),
+            _ => TaskEnd::Crashed(FailureCause::Internal),
+        }
+    }
+
     /// The session that prompts go to, and how many turns in it were settled for this task.
     pub(super) fn session(&self) -> Option<(SessionId, usize)> {
         self.session.map(|session| (session, self.settled))
@@ -413,7 +421,7 @@ impl Plan {
     }
 
     fn succeed(&mut self, effects: &mut Effects) {
-        self.end(TaskEnd::Succeeded, Decision::Succeeded, effects);
+        self.conclude(TaskEnd::Succeeded, Decision::Succeeded, effects);
     }
 
     fn fail(&mut self, cause: FailureCause, effects: &mut Effects) {
@@ -423,10 +431,10 @@ impl Plan {
             cause if cause.is_crash() => TaskEnd::Crashed(cause.clone()),
             cause => TaskEnd::Failed(cause.clone()),
         };
-        self.end(end, Decision::Failed(cause), effects);
+        self.conclude(end, Decision::Failed(cause), effects);
     }
 
-    fn end(&mut self, end: TaskEnd, decision: Decision, effects: &mut Effects) {
+    fn conclude(&mut self, end: TaskEnd, decision: Decision, effects: &mut Effects) {
         // A session did its part even if the task failed.
         self.close(matches!(end, TaskEnd::Succeeded | TaskEnd::Failed(_)), effects);
         if end == TaskEnd::Stopped {

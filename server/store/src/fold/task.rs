@@ -105,6 +105,11 @@ impl TaskFold {
         &self.folder
     }
 
+    /// Whether it has ended.
+    pub fn is_ended(&self) -> bool {
+        self.ended_at.is_some()
+    }
+
     /// What its turns have used so far.
     pub fn usage(&self) -> Usage {
         self.usage

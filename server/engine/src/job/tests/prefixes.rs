@@ -28,7 +28,9 @@ struct Server {
 impl Server {
     async fn start(journal: Recording, world: World, ability: Ability) -> Self {
         let journal = Arc::new(journal);
-        let live = LiveShared::with_journal(LiveSettings::for_tests(), journal.clone());
+        // As if the server had not run for long: nothing that has ended can be read live any more.
+        let settings = LiveSettings { forget_after: Duration::ZERO, ..LiveSettings::for_tests() };
+        let live = LiveShared::with_journal(settings, journal.clone());
         recover(&live).await.expect("recovered");
         let workers = Workers { ability, world: world.clone(), journal: journal.clone() };
         let harness = Harness::with_budget(live, Budget::default(), vec![Arc::new(workers)]);

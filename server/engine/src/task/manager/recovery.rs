@@ -48,7 +48,7 @@ impl TaskManager {
     }
 
     /// Takes up a task that opens its own sessions and was running when the server stopped. If it
-    /// had ended by then, the outcome is there at once.
+    /// had just ended, the outcome is there at once.
     pub(crate) async fn take_up_managed(
         &self,
         id: TaskId,
@@ -84,6 +84,10 @@ impl TaskManager {
             tracing::error!(task = %start.id, %error, "a task can't be rebuilt");
             TaskError::TaskNotFound
         })?;
+        if fold.is_ended() {
+            // Only its job does not know yet.
+            return Ok(RunningTask::of_ended(start.id, plan.end(), fold.usage()));
+        }
         let log = self.live.load(start.id).await.ok_or(TaskError::TaskNotFound)?;
         tracing::info!(task = %start.id, name = start.name, "task taken up");
         Ok(self.run(start, sessions, log, plan, past, Begin::Again))
