@@ -63,7 +63,12 @@ impl JobManager {
             },
         };
         match self.launch(id, log, launch, |_| {}) {
-            Ok(_) => tracing::info!(job = %id, name = fold.name(), "job taken up"),
+            Ok(_) => {
+                tracing::info!(job = %id, name = fold.name(), "job taken up");
+                if let Some(original) = fold.retried_from() {
+                    self.link_again(original, id).await;
+                }
+            }
             // It stays as it is, and the next start tries again.
             Err(error) => tracing::error!(job = %id, %error, "a job was not taken up"),
         }

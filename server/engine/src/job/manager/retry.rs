@@ -85,6 +85,19 @@ impl JobManager {
         Ok((launch, carried.into_iter().map(CarriedRun::from).collect()))
     }
 
+    /// Links a job to its retry, unless it is. The server may have stopped in between.
+    pub(super) async fn link_again(&self, original: JobId, retry: JobId) {
+        let journal = self.live.shared().journal();
+        let known = refold::<JobResponse, JobFold>(&**journal, original.into()).await;
+        let is_linked = |fold: &JobFold| fold.retries().contains(&retry);
+        if let Ok(Some(fold)) = known
+            && !is_linked(&fold)
+            && let Err(error) = self.link(original, retry).await
+        {
+            tracing::warn!(job = %original, %retry, %error, "a retry is not linked");
+        }
+    }
+
     /// Adds to a job that has ended that another run retries it, and returns when that is durable.
     /// Does nothing if the job was deleted meanwhile.
     async fn link(&self, original: JobId, retry: JobId) -> Result<(), JobError> {

@@ -397,3 +397,31 @@ async fn a_job_that_is_cut_off_again_and_again_ends_as_if_nothing_had_happened()
         }
     }
 }
+
+#[tokio::test]
+async fn a_retry_is_linked_both_ways_wherever_it_is_cut_off() {
+    let tasks = json!({ "t": prompt("look crash") });
+    let case = Case { tasks, work: task("t"), on_interrupted: "resume" };
+    let ability = ABILITIES[0];
+    let server = Server::start(Recording::default(), World::default(), ability).await;
+    let started = server.harness.jobs.start(case.entry(), "j", "/", String::new());
+    let original = started.await.expect("a job");
+    server.outcome(original, InboxChoice::Fail).await;
+    let before = server.journal.len();
+    let retry = server.harness.jobs.retry(original, None).await.expect("a retry");
+    server.outcome(retry, InboxChoice::Fail).await;
+    let (batches, world) = (server.journal.batches(), server.world.clone());
+    server.end().await;
+    let mut linked = 0;
+    for stored in before..=batches.len() {
+        let journal = Recording::cut(&batches[..stored]);
+        let server = Server::start(journal, world.cut(stored), ability).await;
+        let jobs = &server.harness.jobs;
+        let is_known = jobs.status(retry).await.is_ok_and(|it| it.retried_from == Some(original));
+        let retries = jobs.status(original).await.expect("a job").retries;
+        assert_eq!(retries.contains(&retry), is_known, "cut after {stored}");
+        linked += usize::from(is_known);
+        server.end().await;
+    }
+    assert!(linked > 1);
+}
