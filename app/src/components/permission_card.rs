@@ -1,5 +1,5 @@
-//! `.permission-card`: what a tool wants to do, or an agent asks, and the buttons that answer it.
-//! Everything in it may come from a model, so it is shown as plain text.
+//! `.permission-card`: what a tool wants to do, an agent asks, or how an interrupted work goes on, and
+//! the buttons that answer it. Everything in it may come from a model, so it is shown as plain text.
 
 use leptos::html::P;
 use leptos::prelude::*;
@@ -47,6 +47,7 @@ pub(crate) fn PermissionCard(
     outcome: Signal<Option<PermissionOutcome>>,
 ) -> impl IntoView {
     let Asked { id, kind, title, path, detail, diff, options } = asked;
+    let name = card_name(&options);
     let form = AnswerForm {
         id,
         is_question: options.iter().any(|option| option.id == InboxChoice::Answer),
@@ -72,7 +73,7 @@ pub(crate) fn PermissionCard(
             class:pending=move || outcome.get().is_none()
             data-request-id=id.to_string()
             data-kind=kind
-            aria-label=if form.is_question { "Question" } else { "Permission" }
+            aria-label=name
         >
             <h3 class="permission-title">{title}</h3>
             {path.map(|path| view! { <p class="permission-path">{path}</p> })}
@@ -143,6 +144,7 @@ impl AnswerForm {
                 <button
                     type="button"
                     class=button_class(option.id)
+                    title=help(option.id)
                     disabled=move || self.is_sent.get() || is_incomplete(option.id)
                     on:click=move |_| self.send(option.id)
                 >
@@ -211,10 +213,35 @@ fn button_class(choice: InboxChoice) -> &'static str {
         InboxChoice::Deny => "button danger permission-deny",
         InboxChoice::Decline => "button permission-decline",
         InboxChoice::Leave => "button permission-leave",
-        InboxChoice::Continue => "button permission-continue",
+        InboxChoice::Continue => "button primary permission-continue",
         InboxChoice::Redo => "button permission-redo",
         InboxChoice::Done => "button permission-done",
-        InboxChoice::Fail => "button permission-fail",
+        InboxChoice::Fail => "button danger permission-fail",
+    }
+}
+
+/// What a button does, where its label may not say it.
+fn help(choice: InboxChoice) -> Option<&'static str> {
+    match choice {
+        InboxChoice::Continue => {
+            Some("The agent goes on where it was cut off, and looks first at what is done.")
+        }
+        InboxChoice::Redo => Some("A new session gets the same prompt again."),
+        InboxChoice::Done => Some("The job goes on as if the task had succeeded."),
+        InboxChoice::Fail => Some("The job goes on as if the task had failed."),
+        _ => None,
+    }
+}
+
+/// What kind of card it is, for those who listen.
+fn card_name(options: &[InboxOption]) -> &'static str {
+    let offers = |choice| options.iter().any(|option| option.id == choice);
+    if offers(InboxChoice::Answer) {
+        "Question"
+    } else if offers(InboxChoice::Continue) {
+        "Interrupted task"
+    } else {
+        "Permission"
     }
 }
 
@@ -254,6 +281,17 @@ mod tests {
         assert_eq!(waiting_text(0), None);
         assert_eq!(waiting_text(1).as_deref(), Some("The agent is waiting for your answer"));
         assert_eq!(waiting_text(2).as_deref(), Some("The agent is waiting for 2 answers"));
+    }
+
+    #[test]
+    fn a_card_is_named_by_what_it_offers() {
+        let offering = |choices: &[InboxChoice]| {
+            let option = |id: &InboxChoice| InboxOption { id: *id, label: String::new() };
+            card_name(&choices.iter().map(option).collect::<Vec<_>>())
+        };
+        assert_eq!(offering(&[InboxChoice::Approve, InboxChoice::Deny]), "Permission");
+        assert_eq!(offering(&[InboxChoice::Answer, InboxChoice::Decline]), "Question");
+        assert_eq!(offering(&[InboxChoice::Continue, InboxChoice::Fail]), "Interrupted task");
     }
 
     #[test]

@@ -96,7 +96,7 @@ fn draw_item(
     item: InboxItem,
     job_name: impl Fn(JobId) -> Option<String> + Send + Sync + Copy + 'static,
 ) -> AnyView {
-    let asked = format!("{} · {}", kind_text(item.kind), local_time(&item.asked_at));
+    let asked = format!("{} · {}", kind_text(&item), local_time(&item.asked_at));
     let until = item.expires_at.as_deref().map(|at| format!(" · until {}", local_time(at)));
     let folder = item.folder.clone();
     let (session, job) = (item.session_id, item.job_id);
@@ -119,9 +119,10 @@ fn draw_item(
     .erase()
 }
 
-fn kind_text(kind: InboxKind) -> &'static str {
-    match kind {
+fn kind_text(item: &InboxItem) -> &'static str {
+    match item.kind {
         InboxKind::Permission => "Permission",
+        InboxKind::Interrupted if item.is_about_work() => "Task interrupted by a restart",
         InboxKind::Interrupted => "Interrupted by a restart: approving resumes the turn",
         InboxKind::Budget => "Budget used up",
         InboxKind::Conflict => "Merge conflict",
