@@ -11,6 +11,9 @@ pub(crate) fn work_word(state: WorkState) -> &'static str {
     }
 }
 
+/// What is said of a result that a retry took over.
+pub(crate) const CARRIED_OVER: &str = "carried over";
+
 /// The word for the state of a job, on its own.
 pub(crate) fn job_word(state: EntityState) -> &'static str {
     match state {

@@ -12,7 +12,7 @@ use wire::chart::Chart;
 use crate::flow_chart::draw::{class, draw};
 use crate::flow_chart::focus;
 use crate::flow_chart::layout::{Layout, Place, lay_out};
-use crate::flow_chart::look::{Look, mark};
+use crate::flow_chart::look::{Look, mark, past_mark};
 use crate::flow_chart::zoom::Pinch;
 use zoom::{Zoom, ZoomButtons};
 
@@ -178,6 +178,10 @@ fn show_look(node: &Element, kind: &str, label: &str, look: &Look) {
     if let Some(path) = part(".mark") {
         let state = look.status.as_ref().map(|status| status.state);
         let _ = path.set_attribute("d", state.map_or("", mark));
+    }
+    if let Some(path) = part(".past-mark") {
+        let shape = look.status.as_ref().and_then(|status| status.past).map_or("", past_mark);
+        let _ = path.set_attribute("d", shape);
     }
     if let Some(elapsed) = part(".elapsed") {
         elapsed.set_text_content(look.caption().as_deref());

@@ -93,8 +93,9 @@ fn draw_node(svg: &mut String, node: &ChartNode, place: Place, interactive: bool
     let inset = if matches!(node.hint, Hint::CondNode(_)) { 21 } else { 16 };
     let _ = write!(
         svg,
-        r#"<path class="mark" transform="translate({} 0)"/><text class="label" aria-hidden="true">"#,
-        left + inset
+        r#"<path class="mark" transform="translate({} 0)"/><path class="past-mark" transform="translate({} 0)"/><text class="label" aria-hidden="true">"#,
+        left + inset,
+        -left - inset
     );
     push_escaped(svg, &text::shorten(label));
     svg.push_str(r#"</text><text class="elapsed" aria-hidden="true"></text></g>"#);

@@ -2,7 +2,8 @@
 
 use wire::WorkState;
 
-use crate::wording::work_word;
+use crate::state::job::Past;
+use crate::wording::{CARRIED_OVER, work_word};
 
 /// How a task stands, as the chart shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,14 @@ pub struct NodeStatus {
     pub state: WorkState,
     /// Why it is in this state, for the tool tip.
     pub reason: Option<String>,
+    /// What sets the run apart.
+    pub past: Option<Past>,
+}
+
+impl NodeStatus {
+    fn is_carried(&self) -> bool {
+        self.past == Some(Past::CarriedOver)
+    }
 }
 
 /// The mark of a state, centred at 0, as an SVG path.
@@ -36,6 +45,16 @@ pub(crate) fn mark(state: WorkState) -> &'static str {
     }
 }
 
+/// The second mark of a node, at its other end.
+pub(crate) fn past_mark(past: Past) -> &'static str {
+    match past {
+        // An arrow that comes from above and goes on.
+        Past::CarriedOver => "M-6 -5L-6 -1A3 3 0 0 0 -3 2L5 2M1 -2L5 2L1 6",
+        // Round again.
+        Past::Interrupted(_) => "M5 -3A6 6 0 1 0 6 1M5 -7L5 -3L1 -3",
+    }
+}
+
 /// What changes. A new node has the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Look {
@@ -53,9 +72,13 @@ impl Look {
             WorkState::NotReached => "not-reached",
             state => state.as_str(),
         });
+        let past = self.status.as_ref().and_then(|status| status.past).map(|past| match past {
+            Past::CarriedOver => "carried",
+            Past::Interrupted(_) => "recovered",
+        });
         let timed = self.caption().map(|_| "timed");
         let selected = self.selected.then_some("selected");
-        for name in [state, timed, selected].into_iter().flatten() {
+        for name in [state, past, timed, selected].into_iter().flatten() {
             class.push(' ');
             class.push_str(name);
         }
@@ -63,16 +86,19 @@ impl Look {
     }
 
     /// What stands below the label: how long it took, and the state unless its mark is known to
-    /// everybody.
+    /// everybody. The time of what was carried over is that of another run.
     pub(crate) fn caption(&self) -> Option<String> {
-        let state = self.status.as_ref().map(|status| status.state);
-        let word = state.and_then(|state| match state {
+        let word = self.status.as_ref().and_then(|status| match status.state {
             WorkState::NotReached
             | WorkState::Running
             | WorkState::Succeeded
             | WorkState::Failed => None,
             state => Some(work_word(state)),
         });
+        if self.status.as_ref().is_some_and(NodeStatus::is_carried) {
+            // Together they have to be short.
+            return Some(word.map_or(CARRIED_OVER.to_owned(), |word| format!("{word}, carried")));
+        }
         match (word, &self.elapsed) {
             (Some(word), Some(elapsed)) => Some(format!("{word} {elapsed}")),
             (Some(word), None) => Some(word.to_owned()),
@@ -82,23 +108,37 @@ impl Look {
 
     /// The description for assistive technology and the tool tip.
     pub(crate) fn description(&self, label: &str) -> String {
-        match &self.status {
-            Some(NodeStatus { state, reason: None }) => format!("{label}: {}", work_word(*state)),
-            Some(NodeStatus { state, reason: Some(reason) }) => {
-                format!("{label}: {} ({reason})", work_word(*state))
-            }
-            None => label.to_owned(),
+        let Some(status) = &self.status else { return label.to_owned() };
+        let mut text = format!("{label}: {}", work_word(status.state));
+        if status.is_carried() {
+            text.push_str(", ");
+            text.push_str(CARRIED_OVER);
         }
+        if let Some(reason) = &status.reason {
+            text.push_str(" (");
+            text.push_str(reason);
+            text.push(')');
+        }
+        text
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use wire::Recovery;
+
     use super::*;
 
     fn look(state: WorkState, reason: Option<&str>, elapsed: Option<&str>) -> Look {
-        let status = Some(NodeStatus { state, reason: reason.map(str::to_owned) });
+        let status = Some(NodeStatus { state, reason: reason.map(str::to_owned), past: None });
         Look { status, elapsed: elapsed.map(str::to_owned), selected: false }
+    }
+
+    fn with_past(mut look: Look, past: Past) -> Look {
+        if let Some(status) = &mut look.status {
+            status.past = Some(past);
+        }
+        look
     }
 
     #[test]
@@ -132,9 +172,36 @@ mod tests {
     }
 
     #[test]
+    fn what_was_carried_over_says_so_and_not_how_long_it_took() {
+        let carried = |state| with_past(look(state, None, Some("0:07")), Past::CarriedOver);
+        let done = carried(WorkState::Succeeded);
+        assert_eq!(done.class("node"), "node succeeded carried timed");
+        assert_eq!(done.caption().as_deref(), Some("carried over"));
+        assert_eq!(done.description("build"), "build: succeeded, carried over");
+        let chosen = carried(WorkState::False);
+        assert_eq!(chosen.caption().as_deref(), Some("false, carried"));
+    }
+
+    #[test]
+    fn what_went_on_after_a_restart_has_a_mark_and_says_how() {
+        let reason = Some("after a restart: the interrupted turn is resumed");
+        let running = look(WorkState::Running, reason, Some("0:07"));
+        let running = with_past(running, Past::Interrupted(Recovery::Resumed));
+        assert_eq!(running.class("node"), "node running recovered timed");
+        assert_eq!(running.caption().as_deref(), Some("0:07"));
+        assert_eq!(
+            running.description("build"),
+            "build: running (after a restart: the interrupted turn is resumed)"
+        );
+    }
+
+    #[test]
     fn every_state_has_a_mark_of_its_own() {
         let marks: std::collections::BTreeSet<_> =
             WorkState::ALL.iter().map(|state| mark(*state)).collect();
         assert_eq!(marks.len(), WorkState::ALL.len());
+        for past in [Past::CarriedOver, Past::Interrupted(Recovery::Resumed)] {
+            assert!(!marks.contains(past_mark(past)));
+        }
     }
 }

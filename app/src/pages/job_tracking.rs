@@ -20,7 +20,6 @@ use crate::erase::Erase;
 use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
 use crate::poll::{Connection, explain_loss};
-use crate::state::job::Standing;
 use crate::state::tracking::Tracking;
 use status_bar::StatusBar;
 use summary::Summary;
@@ -189,8 +188,9 @@ fn draw_chart(page: Page) -> AnyView {
 /// How a work stands, once the job is known.
 fn node_status(tracking: Tracking, work: u32) -> Option<NodeStatus> {
     tracking.job.with(|job| job.status)?;
-    let Standing { state, reason } = tracking.standing(work);
-    Some(NodeStatus { state, reason })
+    let standing = tracking.standing(work);
+    let reason = standing.explain();
+    Some(NodeStatus { state: standing.state, reason, past: standing.past })
 }
 
 /// An error message, and a link back.

@@ -46,7 +46,7 @@ impl InboxFeed {
 }
 
 /// Applies a response. False if something has left the inbox.
-fn apply(items: &mut Vec<InboxItem>, response: InboxResponse) -> bool {
+pub(super) fn apply(items: &mut Vec<InboxItem>, response: InboxResponse) -> bool {
     match response {
         // A new reader is told of everything that waits, which may be listed already.
         InboxResponse::InboxAdded(item) => {

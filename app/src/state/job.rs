@@ -11,7 +11,10 @@
 //!
 //! A work that starts again begins anew: the content of its previous run is dropped.
 
+mod lineage;
+mod questions;
 mod standing;
+mod status;
 mod tab;
 mod tally;
 mod time;
@@ -24,11 +27,14 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 
 use wire::{
-    Budget, EntityState, ErrorName, JobId, JobResponse, JobStatus, JobStatusReply, LiveBatch,
+    Budget, Decision, EntityState, ErrorName, InboxItem, JobId, JobResponse, JobStatus, LiveBatch,
     LiveId, LiveItem, LiveReply, SessionId, Spent, TaskId, TaskResponse, Timed, Usage, WorkState,
     WorkStatus,
 };
 
+pub(crate) use lineage::Lineage;
+use questions::Questions;
+pub use standing::Past;
 pub(crate) use standing::{Standing, describe_progress};
 pub(crate) use tab::Tab;
 use tally::Tallies;
@@ -36,7 +42,7 @@ pub(crate) use time::{Millis, Span};
 pub(crate) use verdicts::Judged;
 use verdicts::Verdicts;
 pub(crate) use work::Work;
-use work::{DECISIONS, Known, Run};
+use work::{DECISIONS, Run};
 
 /// Limit of ids in one call; the rest follows later.
 const MAX_IDS: usize = 500;
@@ -57,6 +63,7 @@ pub(crate) struct JobState<T> {
     verdicts: Verdicts,
     /// The name of the job, once it is known.
     pub(crate) name: Option<String>,
+    pub(crate) lineage: Lineage,
     pub(crate) span: Span,
     /// Errors that the job reported.
     pub(crate) errors: Vec<String>,
@@ -66,6 +73,7 @@ pub(crate) struct JobState<T> {
     /// The tab and source number of each session.
     sessions: HashMap<SessionId, (T, usize)>,
     tallies: Tallies,
+    questions: Questions,
     /// Usage of the sessions that had ended, according to the last status.
     told: Usage,
     /// How much all works may use together.
@@ -90,12 +98,14 @@ impl<T: Tab> JobState<T> {
             is_outdated: false,
             verdicts: Verdicts::default(),
             name: None,
+            lineage: Lineage::default(),
             span: Span::default(),
             errors: Vec::new(),
             works: BTreeMap::new(),
             tasks: HashMap::new(),
             sessions: HashMap::new(),
             tallies: Tallies::default(),
+            questions: Questions::default(),
             told: Usage::default(),
             budget: Budget::default(),
             spent: Spent::default(),
@@ -117,10 +127,11 @@ impl<T: Tab> JobState<T> {
     /// How a work stands.
     pub(crate) fn standing(&self, id: u32) -> Standing {
         let Some(work) = self.works.get(&id) else { return Standing::default() };
-        if work.standing.is_running() && self.asks(work) {
-            return WorkState::Waiting.into();
+        let standing = work.standing.clone();
+        if standing.is_running() && self.asks(work) {
+            return Standing { state: WorkState::Waiting, ..standing };
         }
-        work.standing.clone()
+        standing
     }
 
     /// The state of every work that is known.
@@ -164,71 +175,35 @@ impl<T: Tab> JobState<T> {
         tally::larger(heard.unwrap_or_default(), work.told)
     }
 
-    /// The first work with a pending permission request.
+    /// The first work that waits for a person.
     pub(crate) fn asking(&self) -> Option<u32> {
         self.works.iter().find(|(_, work)| self.asks(work)).map(|(id, _)| *id)
     }
 
     fn asks(&self, work: &Work<T>) -> bool {
-        work.run.as_ref().is_some_and(|run| self.tallies.asks(&run.sessions))
+        let sessions_ask = |run: &Run<T>| self.tallies.asks(&run.sessions);
+        work.standing.is_asked_about() || work.run.as_ref().is_some_and(sessions_ask)
     }
 
-    /// The ids for the next call; none once everything was read.
-    pub(crate) fn open_ids(&self) -> &[LiveId] {
-        &self.open[..self.open.len().min(MAX_IDS)]
+    /// What people are asked about an interrupted work, other than by its sessions.
+    pub(crate) fn questions_about(&self, work: u32) -> Vec<InboxItem> {
+        let asked = self.works.get(&work).filter(|work| work.standing.is_asked_about());
+        asked.map(|_| self.questions.of(work).cloned().collect()).unwrap_or_default()
     }
 
-    /// Processes a fresh status of the job. `parse` reads the server's times.
-    pub(crate) fn take_status(
-        &mut self,
-        reply: JobStatusReply,
-        now: Millis,
-        parse: impl Fn(&str) -> Option<Millis>,
-    ) {
-        let server_now = parse(&reply.server_time).unwrap_or(now);
-        // The clocks of server and browser may differ.
-        let here = |time: &str| parse(time).map(|time| time + now - server_now);
-        let span = |start: &str, end: Option<String>| Span {
-            start: here(start),
-            end: end.as_deref().and_then(here),
-        };
-        self.replays = true;
-        self.status = Some(reply.status);
-        self.name = Some(reply.job_name);
-        self.told = reply.usage;
-        self.budget = reply.budget;
-        self.spent = reply.spent;
-        self.span = span(&reply.start_time, reply.end_time);
-        self.state = Some(reply.state);
-        self.reason = reply.reason;
-        self.fault = reply.reason_work_id;
-        for task in reply.tasks {
-            let work = self.works.entry(task.work_id_in_job).or_default();
-            work.standing = (&task).into();
-            let Some(start) = task.start_time else { continue };
-            work.status = task.status;
-            work.span = span(&start, task.end_time);
-            work.told = task.usage;
-            work.known = Some(Known { task: task.task_id, span: work.span });
-        }
+    /// Whether everything was read.
+    pub(crate) fn is_read(&self) -> bool {
+        self.open.is_empty()
     }
 
-    /// Takes the states from a status that was asked for because live responses went beyond the last
-    /// one. Times and runs are those of the live responses.
-    pub(crate) fn take_states(&mut self, reply: JobStatusReply) {
-        let is_over = |status| status != JobStatus::Running;
-        // A status that is ahead of the live responses is asked for again when they catch up.
-        if self.status.is_some_and(is_over) == is_over(reply.status) {
-            self.state = Some(reply.state);
-            self.reason = reply.reason;
-            self.fault = reply.reason_work_id;
+    /// The ids for the next call; none once everything was read. The inbox is followed only while it
+    /// may have a question about an interrupted work.
+    pub(crate) fn open_ids(&self) -> Vec<LiveId> {
+        let mut ids = self.open[..self.open.len().min(MAX_IDS)].to_vec();
+        if !ids.is_empty() && self.works.values().any(|work| work.standing.is_asked_about()) {
+            ids.push(LiveId::Inbox);
         }
-        for task in reply.tasks {
-            let work = self.works.entry(task.work_id_in_job).or_default();
-            if work.status != Some(WorkStatus::Running) {
-                work.standing = (&task).into();
-            }
-        }
+        ids
     }
 
     /// Takes the stored verdicts.
@@ -259,10 +234,15 @@ impl<T: Tab> JobState<T> {
                     self.take_job(responses, now);
                     continue;
                 }
-                LiveItem::Inbox(_) => continue,
+                LiveItem::Inbox(LiveReply::Responses { responses }) => {
+                    // The answer decides how the work goes on.
+                    self.is_outdated |= self.questions.take(self.id, responses);
+                    continue;
+                }
                 LiveItem::Session(_, LiveReply::Error(reply))
                 | LiveItem::Task(_, LiveReply::Error(reply))
-                | LiveItem::Job(_, LiveReply::Error(reply)) => reply.error,
+                | LiveItem::Job(_, LiveReply::Error(reply))
+                | LiveItem::Inbox(LiveReply::Error(reply)) => reply.error,
             };
             if is_end(error) {
                 self.close(id);
@@ -371,10 +351,14 @@ impl<T: Tab> JobState<T> {
             match response {
                 TaskResponse::TaskSessionStarted { session_id, is_driving } => {
                     self.sessions.entry(session_id).or_insert_with(|| {
-                        self.open.push(LiveId::Session(session_id));
                         run.sessions.push(session_id);
                         run.open_session(is_driving)
                     });
+                    // One that goes on after a restart may have been read to its end before.
+                    let id = LiveId::Session(session_id);
+                    if !self.open.contains(&id) {
+                        self.open.push(id);
+                    }
                 }
                 TaskResponse::TaskSessionStopped { session_id, .. } => {
                     self.tallies.end(session_id);
@@ -386,7 +370,11 @@ impl<T: Tab> JobState<T> {
                 TaskResponse::TaskVerdict(verdict) => {
                     self.verdicts.add(Judged { work: work_id, task: id, verdict });
                 }
-                said => run.driving.take_task(DECISIONS, id, Timed { at, response: said }),
+                said => {
+                    // Only the status says what it means for the work.
+                    self.is_outdated |= is_recovery(&said);
+                    run.driving.take_task(DECISIONS, id, Timed { at, response: said });
+                }
             }
         }
     }
@@ -410,6 +398,11 @@ impl<T: Tab> JobState<T> {
             LiveId::Job(_) | LiveId::Inbox => {}
         }
     }
+}
+
+fn is_recovery(said: &TaskResponse) -> bool {
+    let TaskResponse::TaskDecision { decision, .. } = said else { return false };
+    matches!(decision, Decision::Interrupted { .. })
 }
 
 /// Whether an error only means that there is nothing more to read of an entity.

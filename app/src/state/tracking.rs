@@ -91,7 +91,7 @@ impl Tracking {
             && self.job.with(|job| job.status == Some(JobStatus::Running))
     }
 
-    /// The first work with a pending permission request.
+    /// The first work that waits for a person.
     pub(crate) fn asking(self) -> Option<u32> {
         self.job.with(JobState::asking)
     }
@@ -217,7 +217,7 @@ impl Source for Tracker {
     }
 
     fn ids(&self) -> Vec<LiveId> {
-        self.tracking.job.with_untracked(|job| job.open_ids().to_vec())
+        self.tracking.job.with_untracked(JobState::open_ids)
     }
 
     fn take(&self, batch: LiveBatch) -> Next {
@@ -236,7 +236,7 @@ impl Source for Tracker {
             _ => {}
         }
         self.refresh_states();
-        if job.with_untracked(|job| job.open_ids().is_empty()) {
+        if job.with_untracked(JobState::is_read) {
             return Next::End(Connection::Ended);
         }
         Next::Continue

@@ -84,7 +84,7 @@ fn Progress(page: Page, tracking: Tracking) -> impl IntoView {
     }
 }
 
-/// The usage of its sessions, what is left of the budget, and whether a permission request is pending.
+/// The usage of its sessions, what is left of the budget, and whether a person is waited for.
 #[component]
 fn Aside(page: Page, tracking: Tracking) -> impl IntoView {
     let usage = Memo::new(move |_| tracking.job.with(|job| spending::describe(&job.usage())));

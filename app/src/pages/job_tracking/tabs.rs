@@ -7,13 +7,15 @@ use web_sys::wasm_bindgen::JsCast;
 use wire::{TaskId, Verdict, WorkState};
 
 use super::Page;
+use crate::components::permission_card::{Asked, PermissionCard};
 use crate::components::session_responses::SessionResponses;
 use crate::components::verdicts::Verdicts;
 use crate::erase::Erase;
+use crate::links::tracking_url;
 use crate::state::feed::Feed;
-use crate::state::job::{JobState, Judged, Standing, Work};
+use crate::state::job::{JobState, Judged, Past, Standing, Work};
 use crate::state::spending;
-use crate::wording::work_word;
+use crate::wording::{CARRIED_OVER, work_word};
 
 /// The tabs of a work. A new run of it has new tabs.
 #[component]
@@ -103,7 +105,7 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
                     run.track();
                     match tab(page, work, chosen.get()) {
                         Some(feed) => view! { <Said feed=feed /> }.erase(),
-                        None => view! { <p class="empty">{move || why_nothing(standing.get().state)}</p> }.erase(),
+                        None => view! { <Nothing page=page standing=standing /> }.erase(),
                     }
                 }}
             </div>
@@ -111,7 +113,7 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
     }
 }
 
-/// How the task stands, why, and what was judged in it.
+/// How the task stands, why, what is asked about it, and what was judged in it.
 #[component]
 fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> impl IntoView {
     let usage = Memo::new(move |_| {
@@ -126,16 +128,59 @@ fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> impl IntoView {
         page.tracking.map(|it| it.job.with(of_run)).unwrap_or_default()
     });
     view! {
-        <h2 class="tab-title">
-            {move || page.label(work)}
-            <span class="tab-state">{move || describe(standing.get().state, elapsed())}</span>
-            {move || usage.get().map(|text| view! { <span class="tab-usage">{text}</span> })}
-        </h2>
+        <div class="tab-top">
+            <h2 class="tab-title">
+                {move || page.label(work)}
+                <span class="tab-state">{move || describe(&standing.get(), elapsed())}</span>
+                {move || usage.get().map(|text| view! { <span class="tab-usage">{text}</span> })}
+            </h2>
+        </div>
         <div class="tab-judged">
             {move || standing.get().reason.map(|text| view! { <p class="tab-reason">{text}</p> })}
+            {move || recovery(&standing.get()).map(|text| view! { <p class="tab-recovery">{text}</p> })}
+            <Questions page=page work=work />
             <Verdicts judged=judged.into() />
         </div>
     }
+}
+
+/// What a person is asked about the interrupted work. What its sessions ask stands in their tabs.
+#[component]
+fn Questions(page: Page, work: u32) -> impl IntoView {
+    let asked = Memo::new(move |_| {
+        page.tracking.map(|it| it.job.with(|job| job.questions_about(work))).unwrap_or_default()
+    });
+    view! {
+        <For
+            each=move || asked.get()
+            key=|item| item.id
+            children=|item| {
+                view! { <PermissionCard asked=Asked::in_inbox(item) outcome=Signal::stored(None) /> }
+            }
+        />
+    }
+}
+
+/// The content of a tab without a conversation: why there is none.
+#[component]
+fn Nothing(page: Page, standing: Memo<Standing>) -> impl IntoView {
+    let origin = Memo::new(move |_| {
+        let is_carried = standing.with(|it| it.past == Some(Past::CarriedOver));
+        let from = page.tracking?.job.with(|job| job.lineage.retried_from);
+        let id = from.filter(|_| is_carried)?;
+        Some(page.job_name.with_value(|name| tracking_url(name, Some(id))))
+    });
+    let link = move || {
+        origin.get().map(|address| {
+            view! {
+                " "
+                <a class="carried-from" href=address>
+                    "Open that run"
+                </a>
+            }
+        })
+    };
+    view! { <p class="empty">{move || standing.with(why_nothing)} {link}</p> }
 }
 
 /// The conversation in a tab.
@@ -152,8 +197,11 @@ fn Said(feed: Feed) -> impl IntoView {
 const GONE: &str =
     "This conversation is no longer kept: the server drops it a minute after its end.";
 
-fn why_nothing(state: WorkState) -> &'static str {
-    match state {
+fn why_nothing(standing: &Standing) -> &'static str {
+    if standing.past == Some(Past::CarriedOver) {
+        return "This result was carried over. Its output is in the run that it comes from.";
+    }
+    match standing.state {
         WorkState::NotReached => "This task has not started.",
         WorkState::Queued => "This task waits for others to end.",
         WorkState::Skipped => "This task was not needed.",
@@ -186,8 +234,17 @@ fn tab_id(index: usize) -> String {
     format!("tab-{index}")
 }
 
-fn describe(state: WorkState, elapsed: Option<String>) -> String {
-    let word = work_word(state);
+/// What was decided when the server had stopped during the run.
+fn recovery(standing: &Standing) -> Option<String> {
+    Some(format!("After a restart: {}", standing.recovery()?.sentence()))
+}
+
+/// The state, and how long it took; the time of what was carried over is that of another run.
+fn describe(standing: &Standing, elapsed: Option<String>) -> String {
+    let word = work_word(standing.state);
+    if standing.past == Some(Past::CarriedOver) {
+        return format!("{word}, {CARRIED_OVER}");
+    }
     elapsed.map_or_else(|| word.to_owned(), |elapsed| format!("{word}, {elapsed}"))
 }
 
@@ -220,7 +277,7 @@ fn focus_node(work: u32) {
 
 #[cfg(test)]
 mod tests {
-    use wire::{Met, VerdictCriterion};
+    use wire::{Met, Recovery, VerdictCriterion};
 
     use super::*;
 
@@ -274,8 +331,16 @@ mod tests {
     #[test]
     fn tabs_are_named_and_the_task_described() {
         assert_eq!([0, 1, 12].map(tab_name), ["Driving", "Attempt #1", "Attempt #12"]);
-        let elapsed = Some("0:07".to_owned());
-        assert_eq!(describe(WorkState::Running, elapsed), "running, 0:07");
-        assert_eq!(describe(WorkState::NotReached, None), "not reached");
+        let elapsed = || Some("0:07".to_owned());
+        assert_eq!(describe(&WorkState::Running.into(), elapsed()), "running, 0:07");
+        assert_eq!(describe(&WorkState::NotReached.into(), None), "not reached");
+        let carried = Standing { past: Some(Past::CarriedOver), ..WorkState::True.into() };
+        assert_eq!(describe(&carried, elapsed()), "true, carried over");
+        assert!(why_nothing(&carried).contains("was carried over"));
+        assert_eq!(recovery(&carried), None);
+        let asked = Some(Past::Interrupted(Recovery::SentAgain));
+        let asked = Standing { past: asked, ..WorkState::Running.into() };
+        let text = "After a restart: the interrupted prompt is sent again";
+        assert_eq!(recovery(&asked).as_deref(), Some(text));
     }
 }

@@ -1,6 +1,6 @@
 //! How the works of a job stand: as the last status says, and as live responses go beyond it.
 
-use wire::{JobTask, WorkState, WorkStatus};
+use wire::{JobTask, Recovery, WorkState, WorkStatus};
 
 use crate::wording::work_word;
 
@@ -9,6 +9,23 @@ use crate::wording::work_word;
 pub(crate) struct Standing {
     pub(crate) state: WorkState,
     pub(crate) reason: Option<String>,
+    pub(crate) past: Option<Past>,
+}
+
+/// What sets a run of a work apart from one that simply began and ended in this job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Past {
+    /// It belongs to the job that this one retries; only its result was carried over.
+    CarriedOver,
+    /// The server had stopped during it.
+    Interrupted(Recovery),
+}
+
+impl Past {
+    fn of(task: &JobTask) -> Option<Self> {
+        let carried = task.carried.then_some(Self::CarriedOver);
+        carried.or_else(|| task.recovery.map(Self::Interrupted))
+    }
 }
 
 impl Default for Standing {
@@ -19,13 +36,13 @@ impl Default for Standing {
 
 impl From<WorkState> for Standing {
     fn from(state: WorkState) -> Self {
-        Self { state, reason: None }
+        Self { state, reason: None, past: None }
     }
 }
 
 impl From<&JobTask> for Standing {
     fn from(task: &JobTask) -> Self {
-        Self { state: task.state, reason: task.reason.clone() }
+        Self { state: task.state, reason: task.reason.clone(), past: Past::of(task) }
     }
 }
 
@@ -44,6 +61,34 @@ impl From<WorkStatus> for Standing {
 impl Standing {
     pub(crate) fn is_running(&self) -> bool {
         matches!(self.state, WorkState::Running | WorkState::Waiting)
+    }
+
+    /// Whether a person must say how it goes on after a restart of the server.
+    pub(crate) fn is_asked_about(&self) -> bool {
+        self.is_running() && self.recovery() == Some(Recovery::Asked)
+    }
+
+    /// A live response says how it stands now. A run that begins has no past.
+    pub(super) fn change(&mut self, status: WorkStatus) {
+        let past = self.past.filter(|_| status != WorkStatus::Running);
+        *self = Self { past, ..status.into() };
+    }
+
+    /// What was decided when the server had stopped during the run.
+    pub(crate) fn recovery(&self) -> Option<Recovery> {
+        match self.past {
+            Some(Past::Interrupted(recovery)) => Some(recovery),
+            Some(Past::CarriedOver) | None => None,
+        }
+    }
+
+    /// Why it is in its state, and what was decided when the server had stopped.
+    pub(crate) fn explain(&self) -> Option<String> {
+        let decided = self.recovery().map(|it| format!("after a restart: {}", it.sentence()));
+        match (self.reason.clone(), decided) {
+            (Some(reason), Some(decided)) => Some(format!("{reason}; {decided}")),
+            (reason, decided) => reason.or(decided),
+        }
     }
 }
 
@@ -86,6 +131,38 @@ mod tests {
     };
 
     use super::*;
+
+    fn standing(state: WorkState, reason: Option<&str>, past: Option<Past>) -> Standing {
+        Standing { state, reason: reason.map(str::to_owned), past }
+    }
+
+    #[test]
+    fn a_reason_says_what_was_decided_after_a_restart() {
+        let resumed = Some(Past::Interrupted(Recovery::Resumed));
+        let sent_again = Some(Past::Interrupted(Recovery::SentAgain));
+        for (reason, past, text) in [
+            (None, None, None),
+            (Some("no test"), None, Some("no test")),
+            (None, Some(Past::CarriedOver), None),
+            (None, resumed, Some("after a restart: the interrupted turn is resumed")),
+            (
+                Some("no test"),
+                sent_again,
+                Some("no test; after a restart: the interrupted prompt is sent again"),
+            ),
+        ] {
+            assert_eq!(standing(Failed, reason, past).explain().as_deref(), text);
+        }
+    }
+
+    #[test]
+    fn only_a_work_that_still_runs_is_asked_about() {
+        let asked = Some(Past::Interrupted(Recovery::Asked));
+        assert!(standing(Running, None, asked).is_asked_about());
+        assert!(!standing(Canceled, None, asked).is_asked_about());
+        let resumed = Some(Past::Interrupted(Recovery::Resumed));
+        assert!(!standing(Running, None, resumed).is_asked_about());
+    }
 
     #[test]
     fn what_succeeded_is_counted_and_the_rest_is_named() {

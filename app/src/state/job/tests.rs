@@ -1,9 +1,10 @@
+mod recovery;
 mod states;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use wire::SessionResponse;
+use wire::{JobStatusReply, SessionResponse};
 
 use super::*;
 
@@ -62,7 +63,7 @@ fn state() -> JobState<Notes> {
 ///
 /// - job: `+W tN` a work started, `-W` it succeeded, `~W` it failed, `succeeded`, `failed`,
 ///   `canceled`, `error TEXT`;
-/// - task: `driver N`, `worker N` (sessions), `[TEXT`, `done`;
+/// - task: `driver N`, `worker N` (sessions), `[TEXT`, `recovered` (a decision), `done`;
 /// - session: its prompts;
 /// - any: `closed`, `gone`, `late` (an error that does not end anything).
 fn batch(items: &[(&str, &[&str])]) -> LiveBatch {
@@ -133,6 +134,10 @@ fn task(said: &str) -> TaskResponse {
         Some(("driver", session)) => started(session, true),
         Some(("worker", session)) => started(session, false),
         _ if said == "done" => TaskResponse::TaskSucceeded,
+        _ if said == "recovered" => TaskResponse::TaskDecision {
+            reason: said.to_owned(),
+            decision: Decision::Interrupted { recovery: wire::Recovery::Resumed },
+        },
         // The decision does not matter here.
         _ => TaskResponse::TaskDecision {
             reason: said.to_owned(),

@@ -80,7 +80,7 @@ impl<T: Tab> Work<T> {
         self.status = Some(status);
         let is_known = replays && self.known.is_some();
         if !is_known {
-            self.standing = status.into();
+            self.standing.change(status);
         }
         !is_known
     }
@@ -90,7 +90,7 @@ impl<T: Tab> Work<T> {
     pub(super) fn catch_up(&mut self) {
         let Some(status) = self.status else { return };
         if (status == WorkStatus::Running) != self.standing.is_running() {
-            self.standing = status.into();
+            self.standing.change(status);
         }
     }
 
