@@ -52,7 +52,7 @@ pub(crate) struct JobState<T> {
     id: JobId,
     /// The status of the job, once it is known.
     pub(crate) status: Option<JobStatus>,
-    /// The finer state of the job, without permission requests that are pending here.
+    /// The finer state of the job; running while it waits for a person, which follows from its works.
     state: Option<EntityState>,
     /// Why the job is in its state.
     reason: Option<String>,

@@ -42,7 +42,12 @@ impl From<WorkState> for Standing {
 
 impl From<&JobTask> for Standing {
     fn from(task: &JobTask) -> Self {
-        Self { state: task.state, reason: task.reason.clone(), past: Past::of(task) }
+        // Who waits for a person is known from the questions themselves, as they come and go.
+        let state = match task.state {
+            WorkState::Waiting => WorkState::Running,
+            state => state,
+        };
+        Self { state, reason: task.reason.clone(), past: Past::of(task) }
     }
 }
 

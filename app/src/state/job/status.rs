@@ -1,6 +1,6 @@
 //! What a status of the job says, and what of it counts beside live responses.
 
-use wire::{JobStatus, JobStatusReply, WorkStatus};
+use wire::{EntityState, JobStatus, JobStatusReply, WorkStatus};
 
 use super::JobState;
 use super::lineage::Lineage;
@@ -30,7 +30,7 @@ impl<T: Tab> JobState<T> {
         self.budget = reply.budget;
         self.spent = reply.spent;
         self.span = span(&reply.start_time, reply.end_time);
-        self.state = Some(reply.state);
+        self.state = Some(without_waiting(reply.state));
         self.reason = reply.reason;
         self.fault = reply.reason_work_id;
         self.lineage = Lineage { retried_from: reply.retried_from, retries: reply.retries };
@@ -51,7 +51,7 @@ impl<T: Tab> JobState<T> {
         let is_over = |status| status != JobStatus::Running;
         // A status that is ahead of the live responses is asked for again when they catch up.
         if self.status.is_some_and(is_over) == is_over(reply.status) {
-            self.state = Some(reply.state);
+            self.state = Some(without_waiting(reply.state));
             self.reason = reply.reason;
             self.fault = reply.reason_work_id;
         }
@@ -64,5 +64,13 @@ impl<T: Tab> JobState<T> {
                 work.standing = (&task).into();
             }
         }
+    }
+}
+
+/// Who waits for a person is known from the questions themselves, as they come and go.
+fn without_waiting(state: EntityState) -> EntityState {
+    match state {
+        EntityState::Waiting => EntityState::Running,
+        state => state,
     }
 }

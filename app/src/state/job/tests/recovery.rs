@@ -149,3 +149,15 @@ fn a_session_that_goes_on_after_a_restart_is_followed_again_in_its_tab() {
     assert!(job.take(batch(&[("s1", &["go on"]), ("s2", &["again"])]), 0).is_ok());
     assert_eq!(shown(&job), ["1 Running 0.. |  | 0 do it, !0, 0 go on | 0 again"]);
 }
+
+#[test]
+fn a_page_that_comes_late_knows_when_nobody_waits_any_more() {
+    let mut reply = status(JobStatus::Running, None, &[(1, WorkStatus::Running, "200..")]);
+    (reply.state, reply.tasks[0].state) = (EntityState::Waiting, WorkState::Waiting);
+    let mut job = state();
+    job.take_status(reply.clone(), 1000, read);
+    // Its session tells who waits, and when that is over.
+    assert_eq!((job.state(), job.states()), (Some(EntityState::Running), vec![WorkState::Running]));
+    job.take_states(reply);
+    assert_eq!(job.state(), Some(EntityState::Running));
+}
