@@ -228,6 +228,13 @@ pub async fn stop_job(id: JobId) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// Retries a run of a job that has ended: from a work on, or else all that did not succeed.
+pub(crate) async fn retry_job(id: JobId, work: Option<u32>) -> Result<JobId, ApiError> {
+    let work = work.map(|work| work.to_string()).unwrap_or_default();
+    let started: JobStarted = ask(&format!("/api/copilot/job/{id}/retry"), &work).await?;
+    Ok(started.job_id)
+}
+
 /// The path of a job's status.
 pub(crate) fn job_status_path(id: JobId) -> String {
     format!("/api/copilot/job/{id}/status")
@@ -250,6 +257,8 @@ pub struct JobDefinition {
     pub chart: Chart,
     /// The job and its chart as JSON text.
     pub json: String,
+    /// Whether one of its tasks uses what the user typed.
+    pub takes_input: bool,
 }
 
 /// The definition of a job; `None` if no job has this name.
@@ -271,12 +280,13 @@ fn pick_job(answer: &str, name: &str) -> Option<JobDefinition> {
         own.then(|| Reflect::get(&all, &name.into()).ok()).flatten()
     };
     let (job, chart) = (pick("jobs")?, pick("chart")?);
+    let takes_input = Reflect::get(&job, &"requireUserInput".into()).ok()?.is_truthy();
     let both = Object::new();
     Reflect::set(&both, &"job".into(), &job).ok()?;
     Reflect::set(&both, &"chart".into(), &chart).ok()?;
     let json = JSON::stringify_with_replacer_and_space(&both, &JsValue::NULL, &2.into()).ok()?;
     let chart = String::from(JSON::stringify(&chart).ok()?);
-    Some(JobDefinition { chart: parse(&chart).ok()?, json: json.into() })
+    Some(JobDefinition { chart: parse(&chart).ok()?, json: json.into(), takes_input })
 }
 
 /// Waits for the next responses of many entities, one a line. `signal` ends the wait.

@@ -1,6 +1,9 @@
 //! `/jobTracking?jobName=NAME[&jobId=ID]`: follows a run of a job, or previews the job without an
 //! id.
 
+mod aftermath;
+mod retry;
+mod run_again;
 mod status_bar;
 mod summary;
 mod tabs;
@@ -91,6 +94,20 @@ impl Page {
             }
             _ => 0,
         })
+    }
+
+    /// Whether the job uses what the user typed.
+    fn takes_input(self) -> bool {
+        self.definition.state.with(|definition| match definition {
+            Load::Ready(Some(definition)) => definition.takes_input,
+            _ => false,
+        })
+    }
+
+    /// Whether the run is one of this job, so that its works are those of the chart.
+    fn shows_its_run(self) -> bool {
+        let named = self.tracking.and_then(|it| it.job.with(|job| job.name.clone()));
+        named.is_some_and(|name| self.job_name.with_value(|wanted| *wanted == name))
     }
 
     /// The label of a work's node.
@@ -251,10 +268,7 @@ fn Notices(page: Page) -> impl IntoView {
 /// Shown if the run belongs to another job: its statuses mean nothing in this chart.
 fn other_job(page: Page, tracking: Tracking) -> Option<AnyView> {
     let Run::Followed(id) = page.run else { return None };
-    let name = tracking.job.with(|job| job.name.clone())?;
-    if page.job_name.with_value(|wanted| *wanted == name) {
-        return None;
-    }
+    let name = tracking.job.with(|job| job.name.clone()).filter(|_| !page.shows_its_run())?;
     let address = tracking_url(&name, Some(id));
     Some(
         view! {

@@ -48,13 +48,14 @@ struct Draft {
 
 /// The field next to which an error is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
+pub(super) enum Field {
     Folder,
     Input,
     Form,
 }
 
-fn field_at_fault(error: &ApiError) -> Field {
+/// Where a start that was refused went wrong.
+pub(super) fn field_at_fault(error: &ApiError) -> Field {
     match error {
         ApiError::Domain { name: ErrorName::UserInputRequired, .. } => Field::Input,
         ApiError::Domain {

@@ -134,6 +134,21 @@ impl<T: Tab> JobState<T> {
         standing
     }
 
+    /// Whether the job has ended, as far as known.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.status.is_some_and(|status| status != JobStatus::Running)
+    }
+
+    /// Whether something is left that a retry would run.
+    pub(crate) fn can_retry(&self) -> bool {
+        self.has_ended() && self.status != Some(JobStatus::Succeeded)
+    }
+
+    /// Whether a retry can begin with a work.
+    pub(crate) fn can_retry_from(&self, work: u32) -> bool {
+        self.has_ended() && self.standing(work).has_run()
+    }
+
     /// The state of every work that is known.
     pub(crate) fn states(&self) -> Vec<WorkState> {
         self.works.keys().map(|id| self.standing(*id).state).collect()

@@ -8,7 +8,7 @@ use super::{Page, Run};
 use crate::api;
 use crate::components::budget_meters::BudgetMeters;
 use crate::poll::Connection;
-use crate::state::job::describe_progress;
+use crate::state::job::{JobState, describe_progress};
 use crate::state::spending;
 use crate::state::tracking::Tracking;
 
@@ -55,9 +55,7 @@ fn state_name(status: Option<JobStatus>, is_unknown: bool) -> &'static str {
 #[component]
 fn Progress(page: Page, tracking: Tracking) -> impl IntoView {
     let states = Memo::new(move |_| tracking.job.with(|job| job.status.map(|_| job.states())));
-    let has_ended = Memo::new(move |_| {
-        tracking.job.with(|job| job.status.is_some_and(|status| status != JobStatus::Running))
-    });
+    let has_ended = Memo::new(move |_| tracking.job.with(JobState::has_ended));
     let total = move || page.task_count().max(1);
     // Not every task of a job has to run; once the job has ended nothing is left to do.
     let value = move || {

@@ -1,9 +1,11 @@
-//! `#job-summary`: the state of the job, why, the node at fault, and what was judged.
+//! `#job-summary`: the state of the job, why, the node at fault, what can be done about it, and what
+//! was judged.
 
 use leptos::prelude::*;
 use wire::EntityState;
 
 use super::Page;
+use super::aftermath::Aftermath;
 use crate::components::verdicts::Verdicts;
 use crate::state::job::JobState;
 use crate::state::tracking::Tracking;
@@ -56,6 +58,7 @@ pub(super) fn Summary(page: Page, tracking: Tracking) -> impl IntoView {
                         })
                 }}
             </p>
+            <Aftermath page=page tracking=tracking />
             <Verdicts judged=judged.into() />
         </section>
     }

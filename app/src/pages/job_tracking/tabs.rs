@@ -7,6 +7,7 @@ use web_sys::wasm_bindgen::JsCast;
 use wire::{TaskId, Verdict, WorkState};
 
 use super::Page;
+use super::retry::{RetryButton, RetryFrom};
 use crate::components::permission_card::{Asked, PermissionCard};
 use crate::components::session_responses::SessionResponses;
 use crate::components::verdicts::Verdicts;
@@ -127,6 +128,10 @@ fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> impl IntoView {
         };
         page.tracking.map(|it| it.job.with(of_run)).unwrap_or_default()
     });
+    let retried = Memo::new(move |_| {
+        let tracking = page.tracking.filter(|_| page.shows_its_run())?;
+        tracking.job.with(|job| job.can_retry_from(work).then(|| job.id()))
+    });
     view! {
         <div class="tab-top">
             <h2 class="tab-title">
@@ -134,6 +139,11 @@ fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> impl IntoView {
                 <span class="tab-state">{move || describe(&standing.get(), elapsed())}</span>
                 {move || usage.get().map(|text| view! { <span class="tab-usage">{text}</span> })}
             </h2>
+            {move || {
+                retried
+                    .get()
+                    .map(|id| view! { <RetryButton page=page id=id from=RetryFrom::Work(work) /> })
+            }}
         </div>
         <div class="tab-judged">
             {move || standing.get().reason.map(|text| view! { <p class="tab-reason">{text}</p> })}

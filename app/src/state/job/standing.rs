@@ -73,6 +73,12 @@ impl Standing {
         self.is_running() && self.recovery() == Some(Recovery::Asked)
     }
 
+    /// Whether its task has run in this job or in the one that this job retries.
+    pub(crate) fn has_run(&self) -> bool {
+        use WorkState::{NotReached, Queued, Skipped};
+        !matches!(self.state, NotReached | Queued | Skipped)
+    }
+
     /// A live response says how it stands now. A run that begins has no past.
     pub(super) fn change(&mut self, status: WorkStatus) {
         let past = self.past.filter(|_| status != WorkStatus::Running);

@@ -33,7 +33,12 @@ impl<T: Tab> JobState<T> {
         self.state = Some(without_waiting(reply.state));
         self.reason = reply.reason;
         self.fault = reply.reason_work_id;
-        self.lineage = Lineage { retried_from: reply.retried_from, retries: reply.retries };
+        self.lineage = Lineage {
+            folder: reply.folder,
+            user_input: reply.user_input,
+            retried_from: reply.retried_from,
+            retries: reply.retries,
+        };
         for task in reply.tasks {
             let work = self.works.entry(task.work_id_in_job).or_default();
             work.standing = (&task).into();

@@ -49,6 +49,36 @@ fn answered(number: u32) -> InboxResponse {
 }
 
 #[test]
+fn an_ended_job_can_be_retried_from_what_has_run_in_it() {
+    use WorkState::{
+        Canceled, Failed, False, Interrupted, NotReached, Queued, Running, Skipped, Succeeded, True,
+    };
+    let states =
+        [Succeeded, Failed, Canceled, Interrupted, True, False, NotReached, Skipped, Queued];
+    for (how, can_retry) in [
+        (JobStatus::Running, false),
+        (JobStatus::Failed, true),
+        (JobStatus::Canceled, true),
+        (JobStatus::Succeeded, false),
+    ] {
+        let mut job = state();
+        job.take_status(super::states::status_of_states(how, &states), 0, read);
+        assert_eq!(job.can_retry(), can_retry, "{how:?}");
+        let has_ended = how != JobStatus::Running;
+        for (state, work) in states.into_iter().zip(0..) {
+            let has_run = !matches!(state, NotReached | Skipped | Queued);
+            assert_eq!(job.can_retry_from(work), has_ended && has_run, "{how:?} {state}");
+        }
+        assert!(!job.can_retry_from(99), "it has no such work");
+    }
+    let mut job = state();
+    assert!(!job.can_retry(), "nothing is known");
+    job.take_status(super::states::status_of_states(JobStatus::Running, &[Running]), 0, read);
+    assert!(job.take(batch(&[("job", &["failed"])]), 0).is_ok());
+    assert!(job.can_retry(), "a page that follows it knows at once");
+}
+
+#[test]
 fn a_work_that_was_carried_over_says_so_until_it_is_run_again() {
     let works = [(0, WorkStatus::Succeeded, "20..30"), (1, WorkStatus::Running, "200..")];
     let mut reply = status(JobStatus::Running, None, &works);

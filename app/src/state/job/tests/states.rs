@@ -3,7 +3,7 @@
 use super::*;
 
 /// A status with a state for each work.
-fn status_of_states(job: JobStatus, states: &[WorkState]) -> JobStatusReply {
+pub(super) fn status_of_states(job: JobStatus, states: &[WorkState]) -> JobStatusReply {
     let mut reply = status(job, None, &[]);
     let tasks = states.iter().zip(0..).map(|(state, work)| wire::JobTask {
         work_id_in_job: work,

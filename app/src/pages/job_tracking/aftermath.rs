@@ -1,0 +1,87 @@
+//! What can be done with a run that has ended, and the runs before and after it.
+
+use leptos::prelude::*;
+use wire::JobId;
+
+use super::Page;
+use super::retry::{RetryButton, RetryFrom};
+use super::run_again::RunAgain;
+use crate::erase::Erase;
+use crate::links::tracking_url;
+use crate::state::job::{JobState, Lineage};
+use crate::state::tracking::Tracking;
+
+/// `.job-actions`, once the run has ended, and `.job-lineage`, if there is another run to link to.
+#[component]
+pub(super) fn Aftermath(page: Page, tracking: Tracking) -> impl IntoView {
+    let lineage = Memo::new(move |_| tracking.job.with(|job| job.lineage.clone()));
+    let id = tracking.job.with_untracked(JobState::id);
+    let can_retry =
+        Memo::new(move |_| page.shows_its_run() && tracking.job.with(JobState::can_retry));
+    // What is not installed can't be started.
+    let can_run_again = Memo::new(move |_| {
+        page.shows_its_run() && tracking.job.with(JobState::has_ended) && page.task_count() > 0
+    });
+    view! {
+        <div class="job-actions">
+            {move || {
+                can_retry
+                    .get()
+                    .then(|| view! { <RetryButton page=page id=id from=RetryFrom::Failure /> })
+            }}
+            {move || can_run_again.get().then(|| view! { <RunAgain page=page given=lineage /> })}
+        </div>
+        {move || lineage.with(|lineage| draw_lineage(page, lineage))}
+    }
+}
+
+/// The runs that this one retries and is retried by.
+fn draw_lineage(page: Page, lineage: &Lineage) -> Option<AnyView> {
+    let Lineage { retried_from, retries, .. } = lineage;
+    if retried_from.is_none() && retries.is_empty() {
+        return None;
+    }
+    let from = retried_from.map(|id| {
+        view! {
+            <span>
+                "Retry of "
+                <a id="job-retried-from" href=address(page, id)>
+                    "an earlier run"
+                </a>
+            </span>
+        }
+    });
+    let links = retries.iter().enumerate().map(|(index, id)| {
+        view! {
+            <a class="job-retry-link" href=address(page, *id)>
+                {retry_name(index, retries.len())}
+            </a>
+        }
+    });
+    let links = links.collect_view();
+    let retried = (!retries.is_empty()).then(|| view! { <span>"Retried as " {links}</span> });
+    Some(view! { <p class="job-lineage">{from} {retried}</p> }.erase())
+}
+
+fn address(page: Page, id: JobId) -> String {
+    page.job_name.with_value(|name| tracking_url(name, Some(id)))
+}
+
+/// What a retry is called, of so many, the oldest first.
+fn retry_name(index: usize, count: usize) -> String {
+    match count {
+        1 => "a new run".to_owned(),
+        _ => format!("run {}", index + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retries_are_numbered_if_there_are_several() {
+        assert_eq!(retry_name(0, 1), "a new run");
+        assert_eq!([retry_name(0, 2), retry_name(1, 2)], ["run 1", "run 2"]);
+    }
+}
