@@ -2,43 +2,25 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { InboxPage } from "../fixtures/inbox.js";
-import { expect, hydrated, Portal, test } from "../fixtures/portal.js";
+import { withLasting } from "../fixtures/lasting.js";
+import { expect, hydrated } from "../fixtures/portal.js";
 import { SessionPage } from "../fixtures/session.js";
+
+const test = withLasting();
 
 // These end their server and start it again on the same port and data.
 test.describe("a server that comes back", () => {
-  let data: string;
-  let portal: Portal;
-
-  const start = (port = "0") => Portal.start("--store", "sqlite", "--data-dir", data, "--port", port);
-  const startAgain = async () => {
-    portal = await start(new URL(portal.url).port);
-  };
-
-  test.beforeEach(async ({ watch }) => {
-    data = mkdtempSync(path.join(tmpdir(), "portal-"));
-    portal = await start();
-    watch.own(portal.url);
-    // The browser tells of every call that found nobody.
-    watch.expect(/Failed to load resource/);
-  });
-
-  test.afterEach(async () => {
-    await portal.stop();
-    rmSync(data, { recursive: true });
-  });
-
-  test("shows a session as it was when it was killed in a turn, and goes on", async ({ page }) => {
-    const session = await SessionPage.start(page, portal.url);
+  test("shows a session as it was when it was killed in a turn, and goes on", async ({ page, lasting }) => {
+    const session = await SessionPage.start(page, lasting.url);
     await session.ask("say one, wait 60 seconds");
     await expect(session.body(session.of("message"))).toHaveText("one");
-    await portal.kill();
+    await lasting.kill();
     await expect(page.locator(".banner")).toContainText("the server has stopped");
     const answers: string[] = [];
     page.on("response", async (response) => {
       if (response.url().includes("/api/copilot/live/")) answers.push(await response.text());
     });
-    await startAgain();
+    await lasting.startAgain();
     await expect(page.locator(".banner")).toBeHidden({ timeout: 15_000 });
     await expect(session.container).toContainText("interrupted: the server stopped");
     await expect(session.of("message").filter({ hasText: "one" })).toHaveCount(1);
@@ -49,16 +31,16 @@ test.describe("a server that comes back", () => {
     await expect(session.body(session.of("message")).last()).toHaveText("two");
   });
 
-  test("has what waited in its inbox, under the same id, and takes the answer there", async ({ page, context }) => {
+  test("has what waited in its inbox, under the same id, and takes the answer there", async ({ page, lasting, context }) => {
     const work = mkdtempSync(path.join(tmpdir(), "portal-"));
-    const session = await SessionPage.startIn(page, work, "ask", portal.url);
+    const session = await SessionPage.startIn(page, work, "ask", lasting.url);
     await session.askForFile("a.txt", "hello");
-    const inbox = await InboxPage.open(await context.newPage(), portal.url);
+    const inbox = await InboxPage.open(await context.newPage(), lasting.url);
     const { row, card } = inbox.item(work);
     const id = await card.getAttribute("data-request-id");
-    await portal.kill();
+    await lasting.kill();
     await expect(inbox.page.locator(".banner")).toContainText("the server has stopped");
-    await startAgain();
+    await lasting.startAgain();
     await expect(inbox.page.locator(".banner")).toBeHidden({ timeout: 15_000 });
     await expect(row).toContainText("Interrupted by a restart");
     await expect(card).toHaveAttribute("data-request-id", id!);
@@ -68,15 +50,15 @@ test.describe("a server that comes back", () => {
     rmSync(work, { recursive: true });
   });
 
-  test("still asks what it asked when it was killed, and resumes the turn when that is approved", async ({ page }) => {
+  test("still asks what it asked when it was killed, and resumes the turn when that is approved", async ({ page, lasting }) => {
     const work = mkdtempSync(path.join(tmpdir(), "portal-"));
-    const session = await SessionPage.startIn(page, work, "ask", portal.url);
+    const session = await SessionPage.startIn(page, work, "ask", lasting.url);
     await session.askForFile("a.txt", "hello");
     const approve = session.cards.locator(".permission-approve");
     await expect(approve).toBeVisible();
-    await portal.kill();
+    await lasting.kill();
     await expect(page.locator(".banner")).toContainText("the server has stopped");
-    await startAgain();
+    await lasting.startAgain();
     await expect(page.locator(".banner")).toBeHidden({ timeout: 15_000 });
     await expect(session.container).toContainText("interrupted: the server stopped");
     await expect(approve).toHaveCount(1);
@@ -88,14 +70,14 @@ test.describe("a server that comes back", () => {
     rmSync(work, { recursive: true });
   });
 
-  test("shows a closed session, and continues it in a new one", async ({ page }) => {
-    const session = await SessionPage.start(page, portal.url);
+  test("shows a closed session, and continues it in a new one", async ({ page, lasting }) => {
+    const session = await SessionPage.start(page, lasting.url);
     await session.runTurn('say "A plum."');
     const address = page.url();
     await page.locator("#close-session-button").click();
     await expect(page.locator("#session-note")).toBeVisible();
-    await portal.stop();
-    await startAgain();
+    await lasting.stop();
+    await lasting.startAgain();
     await page.goto(address);
     await hydrated(page);
     await expect(session.body(session.of("message"))).toHaveText("A plum.");
@@ -107,12 +89,12 @@ test.describe("a server that comes back", () => {
     await expect(session.body(session.of("message")).last()).toContainText("plum");
   });
 
-  test("knows an open session after a stop in order, with what was said", async ({ page }) => {
-    const session = await SessionPage.start(page, portal.url);
+  test("knows an open session after a stop in order, with what was said", async ({ page, lasting }) => {
+    const session = await SessionPage.start(page, lasting.url);
     await session.runTurn('say "A plum."');
     const address = page.url();
-    await portal.stop();
-    await startAgain();
+    await lasting.stop();
+    await lasting.startAgain();
     await page.goto(address);
     await hydrated(page);
     await session.ready();
