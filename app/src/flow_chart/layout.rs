@@ -29,8 +29,8 @@ const JOIN_RISE: i32 = 16;
 const PADDING: i32 = 30;
 /// The same for a hexagon.
 const COND_PADDING: i32 = 36;
-/// Minimum width of a node.
-const MIN_WIDTH: i32 = 96;
+/// Minimum width of a node; what stands below a label fits in.
+const MIN_WIDTH: i32 = 112;
 const TASK_HEIGHT: i32 = 42;
 
 /// Position and size of a node.

@@ -86,23 +86,24 @@ impl Look {
     }
 
     /// What stands below the label: how long it took, and the state unless its mark is known to
-    /// everybody. The time of what was carried over is that of another run.
+    /// everybody. The time of what was carried over is that of another run; what waits for a person does
+    /// not work.
     pub(crate) fn caption(&self) -> Option<String> {
-        let word = self.status.as_ref().and_then(|status| match status.state {
+        let Some(status) = &self.status else { return self.elapsed.clone() };
+        let word = match status.state {
             WorkState::NotReached
             | WorkState::Running
             | WorkState::Succeeded
             | WorkState::Failed => None,
             state => Some(work_word(state)),
-        });
-        if self.status.as_ref().is_some_and(NodeStatus::is_carried) {
+        };
+        let is_measured = status.state != WorkState::Waiting;
+        match (word, self.elapsed.as_deref().filter(|_| is_measured)) {
             // Together they have to be short.
-            return Some(word.map_or(CARRIED_OVER.to_owned(), |word| format!("{word}, carried")));
-        }
-        match (word, &self.elapsed) {
+            (Some(word), _) if status.is_carried() => Some(format!("{word}, carried")),
+            (None, _) if status.is_carried() => Some(CARRIED_OVER.to_owned()),
             (Some(word), Some(elapsed)) => Some(format!("{word} {elapsed}")),
-            (Some(word), None) => Some(word.to_owned()),
-            (None, elapsed) => elapsed.clone(),
+            (word, elapsed) => word.or(elapsed).map(str::to_owned),
         }
     }
 
@@ -162,7 +163,7 @@ mod tests {
             (WorkState::NotReached, None, None),
             (WorkState::Succeeded, Some("0:07"), Some("0:07")),
             (WorkState::True, Some("0:07"), Some("true 0:07")),
-            (WorkState::Waiting, Some("0:07"), Some("waiting for you 0:07")),
+            (WorkState::Waiting, Some("0:07"), Some("waiting for you")),
             (WorkState::Skipped, None, Some("skipped")),
         ] {
             let look = look(state, None, elapsed);
