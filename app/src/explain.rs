@@ -78,8 +78,10 @@ fn sentence(name: ErrorName) -> &'static str {
         ErrorName::InvalidPermissionMode => "The server does not know this permission mode.",
         ErrorName::InvalidExtensionTrust => "The server does not know this decision on extensions.",
         ErrorName::StillRunning => "It is still running. Stop it first.",
-        ErrorName::NothingToRetry => "There is nothing to retry: no work ended here.",
-        ErrorName::WorkNotFound => "The job has no such work.",
+        ErrorName::NothingToRetry => {
+            "There is nothing to retry: nothing failed, or the job never came here."
+        }
+        ErrorName::WorkNotFound => "The job has no such task.",
         ErrorName::InvalidTitle => "A title is one line with something in it.",
         ErrorName::InvalidBudget => "This is not a budget: every limit is a number above 0.",
         ErrorName::BudgetNotSupported => {
