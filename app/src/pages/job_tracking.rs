@@ -10,6 +10,7 @@ mod tabs;
 
 use leptos::prelude::*;
 use leptos_meta::Title;
+use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_query_map;
 use wire::JobId;
 
@@ -108,6 +109,18 @@ impl Page {
     fn shows_its_run(self) -> bool {
         let named = self.tracking.and_then(|it| it.job.with(|job| job.name.clone()));
         named.is_some_and(|name| self.job_name.with_value(|wanted| *wanted == name))
+    }
+
+    /// The address of another run of the job.
+    fn run_url(self, id: JobId) -> String {
+        self.job_name.with_value(|name| tracking_url(name, Some(id)))
+    }
+
+    /// Opens another run, unless the page was left in the meantime.
+    fn open_run(self, id: JobId, navigate: &dyn Fn(&str, NavigateOptions)) {
+        if !self.job_name.is_disposed() {
+            navigate(&self.run_url(id), NavigateOptions::default());
+        }
     }
 
     /// The label of a work's node.

@@ -1,21 +1,17 @@
 //! What can be done with a run that has ended, and the runs before and after it.
 
 use leptos::prelude::*;
-use wire::JobId;
 
 use super::Page;
-use super::retry::{RetryButton, RetryFrom};
-use super::run_again::RunAgain;
+use super::retry::{RetryFrom, draw_retry};
+use super::run_again::draw_run_again;
 use crate::erase::Erase;
-use crate::links::tracking_url;
 use crate::state::job::{JobState, Lineage};
 use crate::state::tracking::Tracking;
 
 /// `.job-actions`, once the run has ended, and `.job-lineage`, if there is another run to link to.
-#[component]
-pub(super) fn Aftermath(page: Page, tracking: Tracking) -> impl IntoView {
+pub(super) fn draw_aftermath(page: Page, tracking: Tracking) -> AnyView {
     let lineage = Memo::new(move |_| tracking.job.with(|job| job.lineage.clone()));
-    let id = tracking.job.with_untracked(JobState::id);
     let can_retry =
         Memo::new(move |_| page.shows_its_run() && tracking.job.with(JobState::can_retry));
     // What is not installed can't be started.
@@ -24,15 +20,12 @@ pub(super) fn Aftermath(page: Page, tracking: Tracking) -> impl IntoView {
     });
     view! {
         <div class="job-actions">
-            {move || {
-                can_retry
-                    .get()
-                    .then(|| view! { <RetryButton page=page id=id from=RetryFrom::Failure /> })
-            }}
-            {move || can_run_again.get().then(|| view! { <RunAgain page=page given=lineage /> })}
+            {move || can_retry.get().then(|| draw_retry(page, tracking, RetryFrom::Failure))}
+            {move || can_run_again.get().then(|| draw_run_again(page, lineage))}
         </div>
         {move || lineage.with(|lineage| draw_lineage(page, lineage))}
     }
+    .erase()
 }
 
 /// The runs that this one retries and is retried by.
@@ -45,7 +38,7 @@ fn draw_lineage(page: Page, lineage: &Lineage) -> Option<AnyView> {
         view! {
             <span>
                 "Retry of "
-                <a id="job-retried-from" href=address(page, id)>
+                <a id="job-retried-from" href=page.run_url(id)>
                     "an earlier run"
                 </a>
             </span>
@@ -53,7 +46,7 @@ fn draw_lineage(page: Page, lineage: &Lineage) -> Option<AnyView> {
     });
     let links = retries.iter().enumerate().map(|(index, id)| {
         view! {
-            <a class="job-retry-link" href=address(page, *id)>
+            <a class="job-retry-link" href=page.run_url(*id)>
                 {retry_name(index, retries.len())}
             </a>
         }
@@ -61,10 +54,6 @@ fn draw_lineage(page: Page, lineage: &Lineage) -> Option<AnyView> {
     let links = links.collect_view();
     let retried = (!retries.is_empty()).then(|| view! { <span>"Retried as " {links}</span> });
     Some(view! { <p class="job-lineage">{from} {retried}</p> }.erase())
-}
-
-fn address(page: Page, id: JobId) -> String {
-    page.job_name.with_value(|name| tracking_url(name, Some(id)))
 }
 
 /// What a retry is called, of so many, the oldest first.

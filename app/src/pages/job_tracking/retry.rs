@@ -2,13 +2,13 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
-use wire::JobId;
 
 use super::Page;
 use crate::api;
-use crate::links::tracking_url;
+use crate::erase::Erase;
+use crate::state::job::JobState;
+use crate::state::tracking::Tracking;
 
 /// Which part of a run is run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,10 +49,10 @@ impl RetryFrom {
 
 /// `#job-retry-button` or `.work-retry-button`: retries the run, and opens the page of the new one. If
 /// that fails, the reason stands beside the button.
-#[component]
-pub(super) fn RetryButton(page: Page, id: JobId, from: RetryFrom) -> impl IntoView {
+pub(super) fn draw_retry(page: Page, tracking: Tracking, from: RetryFrom) -> AnyView {
     let is_busy = RwSignal::new(false);
     let failure = RwSignal::new(None::<String>);
+    let id = tracking.job.with_untracked(JobState::id);
     let navigate = use_navigate();
     let retry = move |_| {
         is_busy.set(true);
@@ -60,15 +60,9 @@ pub(super) fn RetryButton(page: Page, id: JobId, from: RetryFrom) -> impl IntoVi
         let navigate = navigate.clone();
         spawn_local(async move {
             match api::retry_job(id, from.work()).await {
-                Ok(new) => {
-                    let address =
-                        page.job_name.try_with_value(|name| tracking_url(name, Some(new)));
-                    // The page may have been left in the meantime.
-                    if let Some(address) = address {
-                        navigate(&address, NavigateOptions::default());
-                    }
-                }
+                Ok(new) => page.open_run(new, &navigate),
                 Err(error) => {
+                    // The page may have been left in the meantime.
                     is_busy.try_set(false);
                     failure.try_set(Some(error.to_string()));
                 }
@@ -90,7 +84,8 @@ pub(super) fn RetryButton(page: Page, id: JobId, from: RetryFrom) -> impl IntoVi
         {move || {
             failure
                 .get()
-                .map(|text| view! { <p class="failure retry-failure" role="alert">{text}</p> })
+                .map(|text| view! { <p class="failure" role="alert">{text}</p> })
         }}
     }
+    .erase()
 }

@@ -12,7 +12,6 @@ use crate::api;
 use crate::config;
 use crate::erase::Erase;
 use crate::explain::Known;
-use crate::links::tracking_url;
 use crate::pages::jobs::{Field, field_at_fault};
 use crate::state::job::Lineage;
 
@@ -56,7 +55,7 @@ impl Draft {
         });
         spawn_local(async move {
             match api::start_job(&name, &folder, &input).await {
-                Ok(new) => navigate(&tracking_url(&name, Some(new)), NavigateOptions::default()),
+                Ok(new) => self.page.open_run(new, &navigate),
                 Err(error) => {
                     // The page may have been left in the meantime.
                     let reason = error.explain(Known::of_start(None, &folder));
@@ -69,8 +68,7 @@ impl Draft {
 }
 
 /// The button, and the form that it opens.
-#[component]
-pub(super) fn RunAgain(page: Page, given: Memo<Lineage>) -> impl IntoView {
+pub(super) fn draw_run_again(page: Page, given: Memo<Lineage>) -> AnyView {
     let panel = NodeRef::<Dialog>::new();
     let draft = Draft {
         page,
@@ -128,6 +126,7 @@ pub(super) fn RunAgain(page: Page, given: Memo<Lineage>) -> impl IntoView {
             </form>
         </dialog>
     }
+    .erase()
 }
 
 /// The folder and the input, each above what is wrong with it.

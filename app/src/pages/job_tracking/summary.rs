@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use wire::EntityState;
 
 use super::Page;
-use super::aftermath::Aftermath;
+use super::aftermath::draw_aftermath;
 use crate::components::verdicts::Verdicts;
 use crate::state::job::JobState;
 use crate::state::tracking::Tracking;
@@ -58,7 +58,7 @@ pub(super) fn Summary(page: Page, tracking: Tracking) -> impl IntoView {
                         })
                 }}
             </p>
-            <Aftermath page=page tracking=tracking />
+            {draw_aftermath(page, tracking)}
             <Verdicts judged=judged.into() />
         </section>
     }

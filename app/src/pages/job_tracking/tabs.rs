@@ -4,15 +4,14 @@ use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 use web_sys::HtmlElement;
 use web_sys::wasm_bindgen::JsCast;
-use wire::{TaskId, Verdict, WorkState};
+use wire::{InboxItem, TaskId, Verdict, WorkState};
 
 use super::Page;
-use super::retry::{RetryButton, RetryFrom};
+use super::retry::{RetryFrom, draw_retry};
 use crate::components::permission_card::{Asked, PermissionCard};
 use crate::components::session_responses::SessionResponses;
 use crate::components::verdicts::Verdicts;
 use crate::erase::Erase;
-use crate::links::tracking_url;
 use crate::state::feed::Feed;
 use crate::state::job::{JobState, Judged, Past, Standing, Work};
 use crate::state::spending;
@@ -106,7 +105,7 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
                     run.track();
                     match tab(page, work, chosen.get()) {
                         Some(feed) => view! { <Said feed=feed /> }.erase(),
-                        None => view! { <Nothing page=page standing=standing /> }.erase(),
+                        None => draw_nothing(page, standing),
                     }
                 }}
             </div>
@@ -128,9 +127,13 @@ fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> impl IntoView {
         };
         page.tracking.map(|it| it.job.with(of_run)).unwrap_or_default()
     });
-    let retried = Memo::new(move |_| {
-        let tracking = page.tracking.filter(|_| page.shows_its_run())?;
-        tracking.job.with(|job| job.can_retry_from(work).then(|| job.id()))
+    let can_retry = Memo::new(move |_| {
+        let ended = page.tracking.filter(|_| page.shows_its_run());
+        ended.is_some_and(|it| it.job.with(|job| job.can_retry_from(work)))
+    });
+    // What its sessions ask stands in their tabs.
+    let asked = Memo::new(move |_| {
+        page.tracking.map(|it| it.job.with(|job| job.questions_about(work))).unwrap_or_default()
     });
     view! {
         <div class="tab-top">
@@ -140,57 +143,39 @@ fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> impl IntoView {
                 {move || usage.get().map(|text| view! { <span class="tab-usage">{text}</span> })}
             </h2>
             {move || {
-                retried
-                    .get()
-                    .map(|id| view! { <RetryButton page=page id=id from=RetryFrom::Work(work) /> })
+                let tracking = page.tracking.filter(|_| can_retry.get());
+                tracking.map(|it| draw_retry(page, it, RetryFrom::Work(work)))
             }}
         </div>
         <div class="tab-judged">
             {move || standing.get().reason.map(|text| view! { <p class="tab-reason">{text}</p> })}
             {move || recovery(&standing.get()).map(|text| view! { <p class="tab-recovery">{text}</p> })}
-            <Questions page=page work=work />
+            {move || asked.get().into_iter().map(draw_question).collect_view()}
             <Verdicts judged=judged.into() />
         </div>
     }
 }
 
-/// What a person is asked about the interrupted work. What its sessions ask stands in their tabs.
-#[component]
-fn Questions(page: Page, work: u32) -> impl IntoView {
-    let asked = Memo::new(move |_| {
-        page.tracking.map(|it| it.job.with(|job| job.questions_about(work))).unwrap_or_default()
-    });
-    view! {
-        <For
-            each=move || asked.get()
-            key=|item| item.id
-            children=|item| {
-                view! { <PermissionCard asked=Asked::in_inbox(item) outcome=Signal::stored(None) /> }
-            }
-        />
-    }
+fn draw_question(item: InboxItem) -> AnyView {
+    view! { <PermissionCard asked=Asked::in_inbox(item) outcome=Signal::stored(None) /> }.erase()
 }
 
 /// The content of a tab without a conversation: why there is none.
-#[component]
-fn Nothing(page: Page, standing: Memo<Standing>) -> impl IntoView {
-    let origin = Memo::new(move |_| {
-        let is_carried = standing.with(|it| it.past == Some(Past::CarriedOver));
-        let from = page.tracking?.job.with(|job| job.lineage.retried_from);
-        let id = from.filter(|_| is_carried)?;
-        Some(page.job_name.with_value(|name| tracking_url(name, Some(id))))
-    });
+fn draw_nothing(page: Page, standing: Memo<Standing>) -> AnyView {
+    let is_carried = Memo::new(move |_| standing.with(|it| it.past == Some(Past::CarriedOver)));
     let link = move || {
-        origin.get().map(|address| {
-            view! {
-                " "
-                <a class="carried-from" href=address>
-                    "Open that run"
-                </a>
-            }
+        let tracking = page.tracking.filter(|_| is_carried.get())?;
+        // The status that says what was carried over says from where.
+        let id = tracking.job.with_untracked(|job| job.lineage.retried_from)?;
+        let address = page.run_url(id);
+        Some(view! {
+            " "
+            <a class="carried-from" href=address>
+                "Open that run"
+            </a>
         })
     };
-    view! { <p class="empty">{move || standing.with(why_nothing)} {link}</p> }
+    view! { <p class="empty">{move || standing.with(why_nothing)} {link}</p> }.erase()
 }
 
 /// The conversation in a tab.
