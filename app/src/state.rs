@@ -8,6 +8,7 @@ pub(crate) mod feed;
 pub(crate) mod inbox;
 pub(crate) mod job;
 pub(crate) mod project;
+mod signals;
 pub(crate) mod spending;
 pub(crate) mod tracking;
 pub(crate) mod transcript;

@@ -11,6 +11,7 @@ use wire::{
 
 use super::blocks::{Block, BlockCell, BlockKey};
 use super::job::{Tab, is_end};
+use super::signals::set_if_new;
 use super::spending::Spending;
 use super::transcript::{Changes, Remark, Transcript};
 use crate::api::{self, ApiError};
@@ -243,12 +244,6 @@ impl Source for Follower {
 
     fn tell(&self, connection: Connection) {
         self.0.tell(connection);
-    }
-}
-
-pub(super) fn set_if_new<T: PartialEq + Send + Sync + 'static>(signal: RwSignal<T>, value: T) {
-    if signal.with_untracked(|known| *known != value) {
-        signal.set(value);
     }
 }
 

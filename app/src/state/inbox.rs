@@ -5,7 +5,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 use wire::{Inbox, InboxItem, InboxResponse, LiveBatch, LiveId, LiveItem, LiveReply};
 
-use super::feed::set_if_new;
+use super::signals::set_if_new;
 use crate::api;
 use crate::poll::{self, Connection, Next, Source};
 

@@ -5,7 +5,8 @@ use wire::MessageId;
 
 use super::blocks::Block;
 use super::bridge::{Heard, ProjectLog};
-use super::feed::{BlockEntry, set_if_new};
+use super::feed::BlockEntry;
+use super::signals::set_if_new;
 use crate::events::{self, Told};
 use crate::notification;
 use crate::poll::Connection;

@@ -3,6 +3,7 @@
 
 mod budgets;
 mod held;
+mod journal;
 mod prefixes;
 mod restart;
 mod retry;

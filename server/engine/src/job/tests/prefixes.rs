@@ -1,7 +1,6 @@
 //! A server that is killed anywhere: the job ends as if nothing had happened, or a person is asked;
 //! and nothing is done twice unless somebody has decided so.
 
-mod journal;
 mod world;
 
 use std::collections::BTreeMap;
@@ -10,9 +9,9 @@ use serde_json::Value;
 use store::journal::Batch;
 use wire::{Decision, InboxChoice, Recovery, TaskResponse};
 
+use super::journal::TestJournal;
 use super::*;
 use crate::inbox::Reply;
-use journal::Recording;
 use world::{Ability, JUDGE, MODEL, Workers, World};
 
 /// The outcome of a job: its status, and the state of each of its works.
@@ -21,12 +20,12 @@ type Outcome = (JobStatus, Vec<WorkState>);
 /// A server on a journal, whose agents change a world.
 struct Server {
     harness: Harness,
-    journal: Arc<Recording>,
+    journal: Arc<TestJournal>,
     world: World,
 }
 
 impl Server {
-    async fn start(journal: Recording, world: World, ability: Ability) -> Self {
+    async fn start(journal: TestJournal, world: World, ability: Ability) -> Self {
         let journal = Arc::new(journal);
         // As if the server had not run for long: nothing that has ended can be read live any more.
         let settings = LiveSettings { forget_after: Duration::ZERO, ..LiveSettings::for_tests() };
@@ -199,7 +198,7 @@ const ABILITIES: [Ability; 3] = [
 
 /// Runs a job without any interruption, and returns everything that is needed to cut it off.
 async fn run_through(case: &Case, ability: Ability) -> (JobId, Outcome, Vec<Batch>, World) {
-    let server = Server::start(Recording::default(), World::default(), ability).await;
+    let server = Server::start(TestJournal::lasting(), World::default(), ability).await;
     // One that is still there after the restart.
     let started = server.harness.jobs.start(case.entry(), "j", "/", String::new());
     let job = started.await.expect("a job");
@@ -230,7 +229,7 @@ async fn cut_everywhere(
     let (job, whole, batches, world) = run_through(case, ability).await;
     for stored in 1..=batches.len() {
         let before = world.cut(stored);
-        let journal = Recording::cut(&batches[..stored]);
+        let journal = TestJournal::cut(&batches[..stored]);
         let server = Server::start(journal, world.cut(stored), ability).await;
         if server.harness.jobs.status(job).await.is_err() {
             // The start was not stored, so its caller knows nothing of the job either.
@@ -380,7 +379,7 @@ async fn a_job_that_is_cut_off_again_and_again_ends_as_if_nothing_had_happened()
             let (mut stored, mut seen) = (batches[..first].to_vec(), world.cut(first));
             let mut outcome = None;
             for step in [1, 5, 2, 9] {
-                let server = Server::start(Recording::cut(&stored), seen.clone(), ability).await;
+                let server = Server::start(TestJournal::cut(&stored), seen.clone(), ability).await;
                 if server.harness.jobs.status(job).await.is_err() {
                     server.end().await;
                     break;
@@ -403,7 +402,7 @@ async fn a_retry_is_linked_both_ways_wherever_it_is_cut_off() {
     let tasks = json!({ "t": prompt("look crash") });
     let case = Case { tasks, work: task("t"), on_interrupted: "resume" };
     let ability = ABILITIES[0];
-    let server = Server::start(Recording::default(), World::default(), ability).await;
+    let server = Server::start(TestJournal::lasting(), World::default(), ability).await;
     let started = server.harness.jobs.start(case.entry(), "j", "/", String::new());
     let original = started.await.expect("a job");
     server.outcome(original, InboxChoice::Fail).await;
@@ -414,7 +413,7 @@ async fn a_retry_is_linked_both_ways_wherever_it_is_cut_off() {
     server.end().await;
     let mut linked = 0;
     for stored in before..=batches.len() {
-        let journal = Recording::cut(&batches[..stored]);
+        let journal = TestJournal::cut(&batches[..stored]);
         let server = Server::start(journal, world.cut(stored), ability).await;
         let jobs = &server.harness.jobs;
         let is_known = jobs.status(retry).await.is_ok_and(|it| it.retried_from == Some(original));

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use wire::{ModelInfo, PermissionKind, PermissionRequest, ToolResult};
 
-use super::journal::Recording;
+use crate::job::tests::journal::TestJournal;
 
 /// The model of the agents.
 pub(super) const MODEL: &str = "worker";
@@ -65,13 +65,13 @@ pub(super) struct Ability {
 pub(super) struct Workers {
     pub(super) ability: Ability,
     pub(super) world: World,
-    pub(super) journal: Arc<Recording>,
+    pub(super) journal: Arc<TestJournal>,
 }
 
 struct Worker {
     ability: Ability,
     world: World,
-    journal: Arc<Recording>,
+    journal: Arc<TestJournal>,
     settings: AgentSettings,
     facts: Vec<Fact>,
     turns: AtomicU32,

@@ -6,12 +6,12 @@ use store::journal::{Entity, MemoryJournal};
 use tokio::time::sleep;
 
 use super::*;
-use crate::job::tests::held::Held;
+use crate::job::tests::journal::TestJournal;
 use crate::session::StartError;
 
 /// A server with a journal that holds whatever comes from now on, and a job that has failed there.
-async fn failed_job() -> (Arc<Held>, Harness, JobId) {
-    let journal = Arc::new(Held::default());
+async fn failed_job() -> (Arc<TestJournal>, Harness, JobId) {
+    let journal = Arc::new(TestJournal::default());
     let live = LiveShared::with_journal(LiveSettings::for_tests(), journal.clone());
     let harness = Harness::with(live);
     let original = harness.start(job(seq([task("ok"), task("no")]))).await;
