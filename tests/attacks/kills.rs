@@ -15,6 +15,7 @@ mod acknowledged;
 mod bridge;
 mod budgets;
 mod checks;
+mod jobs;
 mod readers;
 mod writers;
 

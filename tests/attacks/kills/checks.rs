@@ -71,7 +71,7 @@ pub(super) fn check_store(server: &mut Running) {
 }
 
 /// All events of an entity, without gaps.
-fn events(server: &Running, path: &str) -> Vec<Value> {
+pub(super) fn events(server: &Running, path: &str) -> Vec<Value> {
     let mut all = Vec::new();
     loop {
         let page = server.get(&format!("{path}/events?after={}", all.len()));
@@ -85,7 +85,7 @@ fn events(server: &Running, path: &str) -> Vec<Value> {
     }
 }
 
-fn of<'a>(events: &'a [Value], callback: &'a str) -> impl Iterator<Item = &'a Value> {
+pub(super) fn of<'a>(events: &'a [Value], callback: &'a str) -> impl Iterator<Item = &'a Value> {
     events.iter().filter(move |event| event["callback"] == callback)
 }
 
@@ -218,24 +218,16 @@ fn check_files(known: &Acknowledged, approved: &BTreeMap<String, bool>) {
 /// Nothing waits any more, and it is recorded who gave each answer that was accepted.
 fn check_inbox(server: &Running, sessions: &BTreeMap<String, KnownSession>) {
     assert_eq!(server.get("/api/copilot/inbox"), json!({ "items": [] }));
-    let mut answered = BTreeMap::new();
-    let mut before = String::new();
-    loop {
-        let page = server.get(&format!("/api/copilot/inbox/answered?limit=200{before}"));
-        for item in page["items"].as_array().expect("items") {
-            let id = item["id"].as_str().expect("an id").to_owned();
-            let twice = answered.insert(id, (item["decision"].clone(), item["by"].clone()));
-            assert_eq!(twice, None, "listed twice");
-        }
-        match page["next"].as_u64() {
-            Some(next) => before = format!("&before={next}"),
-            None => break,
-        }
-    }
+    let answered = listed(server, "/api/copilot/inbox/answered?limit=200");
     for (question, decision) in sessions.values().flat_map(|session| &session.answers) {
-        let recorded = answered.get(question);
-        assert_eq!(recorded, Some(&(json!(decision), json!("local"))), "{question}");
+        check_recorded(&answered, question, decision);
     }
+}
+
+/// It is recorded that an answer was given here.
+pub(super) fn check_recorded(answered: &BTreeMap<String, Value>, question: &str, decision: &str) {
+    let item = answered.get(question).unwrap_or_else(|| panic!("no record of {question}"));
+    assert_eq!((&item["decision"], &item["by"]), (&json!(decision), &json!("local")), "{item}");
 }
 
 /// Tasks have ended, once.
@@ -271,33 +263,50 @@ fn check_jobs(server: &mut Running, known: &Acknowledged) {
             let is_right = status["status"] == "Canceled" || status["status"] == "Succeeded";
             assert!(is_right, "{path} was stopped: {status}");
         }
-        let events = events(server, &path);
-        let ends = ["jobSucceeded", "jobFailed", "jobCanceled"];
-        let ends = ends.into_iter().flat_map(|callback| of(&events, callback)).count();
-        assert_eq!(ends, 1, "{path}: {events:?}");
-        let works = |callback: &str| {
-            let mut works: Vec<_> =
-                of(&events, callback).map(|event| event["workId"].to_string()).collect();
-            works.sort_unstable();
-            works
-        };
-        assert_eq!(works("workStarted"), works("workStopped"), "{path}");
-        for started in of(&events, "workStarted") {
-            wait_for_end(server, started["taskId"].as_str().expect("an id"));
-        }
+        check_ended_job(server, &path);
         known.state().jobs.entry(id.clone()).or_default().has_ended = true;
     }
 }
 
+/// A job has ended once, and so have its works and tasks. Returns the works with their tasks.
+pub(super) fn check_ended_job(server: &mut Running, path: &str) -> Vec<(u64, String)> {
+    let events = events(server, path);
+    let ends = ["jobSucceeded", "jobFailed", "jobCanceled"];
+    let ends = ends.into_iter().flat_map(|callback| of(&events, callback)).count();
+    assert_eq!(ends, 1, "{path}: {events:?}");
+    let works = |callback: &str| {
+        let mut works: Vec<_> =
+            of(&events, callback).map(|event| event["workId"].to_string()).collect();
+        works.sort_unstable();
+        works
+    };
+    assert_eq!(works("workStarted"), works("workStopped"), "{path}");
+    let started = of(&events, "workStarted").map(|started| {
+        let task = started["taskId"].as_str().expect("an id").to_owned();
+        (started["workId"].as_u64().expect("a number"), task)
+    });
+    let started: Vec<_> = started.collect();
+    for (_, task) in &started {
+        wait_for_end(server, task);
+    }
+    started
+}
+
 /// The items of the list, by the paths that sessions would have.
 fn history(server: &Running) -> BTreeMap<String, Value> {
+    let items = listed(server, "/api/copilot/history?limit=200");
+    items.into_iter().map(|(id, item)| (format!("/api/copilot/session/{id}"), item)).collect()
+}
+
+/// All items of a list that is read page by page, by their ids.
+pub(super) fn listed(server: &Running, path: &str) -> BTreeMap<String, Value> {
     let mut items = BTreeMap::new();
     let mut before = String::new();
     loop {
-        let page = server.get(&format!("/api/copilot/history?limit=200{before}"));
+        let page = server.get(&format!("{path}{before}"));
         for item in page["items"].as_array().expect("items") {
-            let id = item["id"].as_str().expect("an id");
-            let twice = items.insert(format!("/api/copilot/session/{id}"), item.clone());
+            let id = item["id"].as_str().expect("an id").to_owned();
+            let twice = items.insert(id, item.clone());
             assert_eq!(twice, None, "listed twice");
         }
         match page["next"].as_u64() {
