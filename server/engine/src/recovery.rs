@@ -121,7 +121,7 @@ impl Lasting {
 }
 
 /// The session that a task has opened last.
-fn opened_last(events: &[TaskEvent]) -> Option<SessionId> {
+pub(crate) fn opened_last(events: &[TaskEvent]) -> Option<SessionId> {
     events.iter().rev().find_map(|event| match event {
         TaskEvent::Opened { session_id } => Some(*session_id),
         _ => None,

@@ -271,7 +271,7 @@ impl TaskManager {
             plan,
             manager: self.sessions.clone(),
             sessions,
-            open: None,
+            open: past.open,
             log,
             handle: handle.clone(),
             is_lasting: self.live.shared().journal().is_lasting(),
@@ -282,6 +282,7 @@ impl TaskManager {
             about: About { name: start.name, folder: start.folder, work: start.work },
             answers: Vec::new(),
             answered: None,
+            left: None,
             is_turn_counted: past.is_turn_counted,
             on_recovery: start.on_recovery,
             unsaved: Vec::new(),
@@ -395,6 +396,8 @@ struct Start {
 struct Past {
     spent: Spent,
     usage: Usage,
+    /// The session of its own that was opened last.
+    open: Option<SessionId>,
     /// Whether the turn that was to begin is counted already.
     is_turn_counted: bool,
 }

@@ -31,8 +31,8 @@ pub(super) struct Questions {
     inbox: Arc<Inbox>,
     /// The tasks that wait, by the id of their question.
     waiting: Mutex<HashMap<PermissionId, oneshot::Sender<Answered>>>,
-    /// Notified when another task waits.
-    added: Notify,
+    /// Notified when another task waits, or no longer does.
+    changed: Notify,
 }
 
 /// What a question says of the task that asks.
@@ -63,7 +63,7 @@ pub(super) struct Answered {
 
 impl Questions {
     pub(super) fn new(inbox: Arc<Inbox>) -> Arc<Self> {
-        Arc::new(Self { inbox, waiting: Mutex::default(), added: Notify::new() })
+        Arc::new(Self { inbox, waiting: Mutex::default(), changed: Notify::new() })
     }
 
     /// Asks how a task goes on, unless that is asked already, as after another restart.
@@ -72,23 +72,35 @@ impl Questions {
         let id = asked.unwrap_or_else(PermissionId::generate);
         let (sender, answer) = oneshot::channel();
         self.waiting.lock().insert(id, sender);
-        self.added.notify_waiters();
+        self.changed.notify_waiters();
         if asked.is_none() {
             self.inbox.ask(item(id, task, about, self.inbox.now()));
         }
         Question { id, questions: self.clone(), answer }
     }
 
-    /// The task that waits for an answer. After a restart it may take a moment until it does.
-    async fn asker(&self, id: PermissionId) -> oneshot::Sender<Answered> {
+    /// Takes what a task has asked out of the inbox: it does not wait for the answer.
+    pub(super) fn withdraw(&self, task: TaskId) {
+        if let Some(id) = self.inbox.find_of_task(task, InboxKind::Interrupted) {
+            self.inbox.settle(id, Settlement::by_portal(InboxDecision::Withdrawn));
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// The task that waits for an answer; `None` once the question is withdrawn. After a restart it
+    /// may take a moment until it is known.
+    async fn asker(&self, id: PermissionId) -> Option<oneshot::Sender<Answered>> {
         loop {
-            // Before the look, or a task that is added in between is missed.
-            let mut added = std::pin::pin!(self.added.notified());
-            added.as_mut().enable();
+            // Before the look, or a change in between is missed.
+            let mut changed = std::pin::pin!(self.changed.notified());
+            changed.as_mut().enable();
             if let Some(asker) = self.waiting.lock().remove(&id) {
-                return asker;
+                return Some(asker);
             }
-            added.await;
+            if !self.inbox.contains(id) {
+                return None;
+            }
+            changed.await;
         }
     }
 }
@@ -103,6 +115,7 @@ impl QuestionOwner for Questions {
         })?;
         let (is_stored, stored) = oneshot::channel();
         let answered = Answered { id: item.id, reply, inbox: self.inbox.clone(), is_stored };
+        let asker = asker.ok_or(AnswerError::NotPending)?;
         asker.send(answered).map_err(|_| AnswerError::NotPending)?;
         stored.await.map_err(|_| AnswerError::NotPending)
     }

@@ -71,6 +71,8 @@ pub(super) struct Runner {
     pub(super) answers: Vec<String>,
     /// The answer that is confirmed once it is handed to the journal.
     pub(super) answered: Option<Answered>,
+    /// The session that is closed once the answer is handed to the journal.
+    pub(super) left: Option<SessionId>,
     /// Whether the turn that is to begin was counted before the server was started again.
     pub(super) is_turn_counted: bool,
     /// Is told how an interrupted work goes on.
@@ -98,6 +100,7 @@ impl Runner {
                 Err(Over::Ended(end)) => {
                     if self.answered.is_some() {
                         self.save();
+                        self.close_left().await;
                     }
                     return (end, std::mem::take(&mut self.unsaved));
                 }
@@ -178,6 +181,7 @@ impl Runner {
 
     async fn open(&mut self, role: SessionRole, model: &str) -> Result<TaskEvent, Suspended> {
         self.save();
+        self.close_left().await;
         let not_opened = |failure| Ok(TaskEvent::NotOpened { failure });
         if let Some(reached) = self.meter.used_up() {
             return not_opened(NoAnswer::OverBudget(reached));
@@ -296,10 +300,21 @@ impl Runner {
     }
 
     async fn close(&mut self, session_id: SessionId, succeeded: bool) {
+        self.left = Some(session_id);
+        // An answer that is not stored is asked for again, and the next one may let the session go on.
+        // What else closes a session is found out again after a restart.
+        if self.answered.is_none() {
+            self.close_left().await;
+        }
+        self.report(TaskResponse::TaskSessionStopped { session_id, succeeded });
+    }
+
+    /// Closes the session that the plan has left.
+    async fn close_left(&mut self) {
+        let Some(session_id) = self.left.take() else { return };
         self.open = None;
         // Fails if it has crashed, since then it is gone.
         let _ = self.manager.stop(session_id).await;
-        self.report(TaskResponse::TaskSessionStopped { session_id, succeeded });
     }
 }
 

@@ -424,3 +424,45 @@ async fn a_retry_is_linked_both_ways_wherever_it_is_cut_off() {
     }
     assert!(linked > 1);
 }
+
+#[tokio::test]
+async fn an_answer_that_is_cut_off_counts_or_is_asked_for_again() {
+    let tasks = json!({ "t": prompt("look change:a"), "after": prompt("look") });
+    let work = json!({ "kind": "Seq", "works": [task("t"), task("after")] });
+    let case = Case { tasks, work, on_interrupted: "ask" };
+    let ability = ABILITIES[0];
+    let (job, whole, batches, world) = run_through(&case, ability).await;
+    for first in 1..batches.len() {
+        for choice in [InboxChoice::Redo, InboxChoice::Done] {
+            let server =
+                Server::start(TestJournal::cut(&batches[..first]), world.cut(first), ability).await;
+            if server.harness.jobs.status(job).await.is_err() {
+                server.end().await;
+                continue;
+            }
+            server.outcome(job, choice).await;
+            let (batches, world) = (server.journal.batches(), server.world.clone());
+            let was_asked = !server.decisions().is_empty();
+            server.end().await;
+            // What was stored without a question is cut off by the other tests.
+            let cuts = if was_asked { first..=batches.len() } else { first..=first };
+            for second in cuts {
+                let journal = TestJournal::cut(&batches[..second]);
+                let server = Server::start(journal, world.cut(second), ability).await;
+                let outcome = server.outcome(job, InboxChoice::Continue).await;
+                let decisions = server.decisions();
+                let context = format!("{choice}, cut after {first} and {second}: {decisions:?}");
+                assert_eq!(outcome, whole, "{context}");
+                assert_eq!(server.harness.sessions.inbox().list().items, [], "{context}");
+                assert!(!server.harness.sessions.has_running(), "{context}: a session is left");
+                let count = |what| decisions.iter().filter(|one| **one == what).count();
+                let repetitions = count(Recovery::SentAgain);
+                assert!(server.world.count("a") <= 1 + repetitions, "{context}");
+                let decided =
+                    repetitions + count(Recovery::Resumed) + count(Recovery::CountedAsDone);
+                assert_eq!(count(Recovery::Asked), decided, "{context}");
+                server.end().await;
+            }
+        }
+    }
+}

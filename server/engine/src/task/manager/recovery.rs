@@ -5,6 +5,7 @@ use store::journal::{Entity, OpenEntities, StoreError};
 use wire::{EntityKind, TaskId, TaskResponse};
 
 use super::{Begin, ManagedTask, Past, RunningTask, Start, TaskManager};
+use crate::recovery::opened_last;
 use crate::task::TaskError;
 use crate::task::plan::Plan;
 use crate::task::run::Sessions;
@@ -78,6 +79,7 @@ impl TaskManager {
         let past = Past {
             spent: fold.spent(),
             usage: fold.usage(),
+            open: opened_last(&events),
             is_turn_counted: usize::try_from(fold.spent().turns).is_ok_and(|spent| spent > turns),
         };
         let plan = Plan::replay(definition, start.user_input.clone(), events).map_err(|error| {

@@ -13,6 +13,7 @@ use crate::task::plan::Effect;
 impl Runner {
     /// Runs the task to its end, from where it was when the server stopped.
     pub(in crate::task) async fn run_again(&mut self) -> (TaskEnd, Vec<LiveItem<TaskResponse>>) {
+        self.finish_answer().await;
         match self.missed_event().await {
             Ok(None) => {
                 let pending = self.plan.pending();
@@ -30,6 +31,18 @@ impl Runner {
                 tracing::error!(task = %self.id, %error, "a task was not taken up");
                 (TaskEnd::Suspended, Vec::new())
             }
+        }
+    }
+
+    /// Does what follows from an answer that was stored just before the server stopped: it is not
+    /// asked for any more, and the session that the plan has left is closed.
+    async fn finish_answer(&mut self) {
+        if self.plan.pending() != Effect::Ask {
+            self.questions.withdraw(self.id);
+        }
+        if self.plan.session().is_none() {
+            self.left = self.open;
+            self.close_left().await;
         }
     }
 
