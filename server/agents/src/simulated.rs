@@ -29,7 +29,7 @@ use agenda::{Agenda, Next};
 use instructions::Step;
 use memory::{Memory, remember};
 use resumption::{is_resumption, steps_left};
-use script::Script;
+use script::{Script, without_context};
 use turn::Turn;
 
 /// How fast the simulated models are, and which of them exist.
@@ -241,7 +241,7 @@ impl SimulatedSession {
             return self.parse(&self.follow_script(prompt));
         }
         let interrupted = self.parse(&self.followed.lock());
-        let mut steps = self.parse(prompt);
+        let mut steps = self.parse(&without_context(prompt));
         let repeats = steps.contains(&Step::RepeatCall);
         steps.extend(steps_left(&interrupted, self.memory.lock().facts(), repeats));
         if steps.is_empty() { vec![Step::Say(texts::RESUMED.to_owned())] } else { steps }

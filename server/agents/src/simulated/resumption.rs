@@ -6,7 +6,8 @@ use crate::tools::RUN_COMMAND;
 
 use super::instructions::Step;
 
-/// The beginning of a prompt that resumes a turn which the end of the server has cut off.
+/// The beginning of a prompt that resumes a turn which the end of the server has cut off. The prompt of
+/// that turn follows as context.
 const RESUMES: &str = "The server stopped while you were working on your last prompt";
 
 /// Whether a prompt only resumes the one before.

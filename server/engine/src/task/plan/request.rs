@@ -18,7 +18,14 @@ impl Plan {
         match self.asking.form {
             Form::Plain => self.request(),
             Form::Repeated => format!("{AFTER_CRASH}\n{}", self.request()),
-            Form::Resumed => RESUMES.to_owned(),
+            // The agent may have lost it: the Copilot CLI saves a prompt some time after it took it up.
+            // As context, simulated models do not obey it a second time.
+            Form::Resumed => {
+                format!(
+                    "{RESUMES} This was the prompt:\n\n<context>\n{}\n</context>",
+                    self.request()
+                )
+            }
         }
     }
 

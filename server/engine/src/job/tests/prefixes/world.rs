@@ -165,7 +165,8 @@ impl Worker {
             _ => false,
         };
         // One who was not there is told what was said.
-        let told = prompt.split("User: ").skip(1).filter(|told| !told.starts_with(RESUMES)).last();
+        let told = prompt.split_once("\n\n\n").map_or("", |(told, _)| told);
+        let told = told.split("User: ").skip(1).filter(|told| !told.starts_with(RESUMES)).last();
         let told = told.map(|told| told.split_once("\nAssistant").map_or(told, |(told, _)| told));
         let facts = self.facts.iter().rposition(is_first).map_or(&[][..], |at| &self.facts[at..]);
         let known = facts.iter().find_map(|fact| match fact {

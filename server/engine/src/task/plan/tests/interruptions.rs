@@ -12,7 +12,7 @@ fn a_turn_that_can_be_resumed_goes_on_in_its_session_and_costs_a_try() {
         > do it
         resume
         [INTERRUPTED] the interrupted turn is resumed
-        > The server stopped while you were working on your last prompt, so your turn was interrupted. Part of it may be done: look at the folder before you repeat anything, then finish the turn.
+        > The server stopped while you were working on your last prompt, so your turn was interrupted. Part of it may be done: look at the folder before you repeat anything, then finish the turn. This was the prompt:||<context>|do it|</context>
         close
         [TASK SUCCEEDED] the task succeeded
         = succeeded",
@@ -70,7 +70,7 @@ fn a_person_decides_on_a_turn_that_may_have_changed_something_and_can_not_go_on(
         resume
         [INTERRUPTED] somebody is asked how the interrupted work goes on
         ask";
-    let resumes = "> The server stopped while you were working on your last prompt, so your turn was interrupted. Part of it may be done: look at the folder before you repeat anything, then finish the turn.";
+    let resumes = "> The server stopped while you were working on your last prompt, so your turn was interrupted. Part of it may be done: look at the folder before you repeat anything, then finish the turn. This was the prompt:||<context>|do it|</context>";
     for (answers, end) in [
         (
             &["continue", "nothing"][..],
@@ -171,6 +171,10 @@ fn a_driving_session_judges_again_and_costs_no_try() {
     let task = with(json!({ "criteria": criteria(true, 0) }));
     let minutes = minutes_of(&task, None, &["nothing", "cut resume", "back", "boolean_true done"]);
     assert!(minutes.contains("the interrupted turn is resumed"), "{minutes}");
+    assert!(
+        minutes.contains(&format!("This was the prompt:||<context>|is it:|{IS_IT}|</context>\n")),
+        "{minutes}"
+    );
     assert!(minutes.ends_with("= succeeded\n"), "{minutes}");
 }
 
