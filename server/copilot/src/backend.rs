@@ -41,8 +41,22 @@ use models::ModelList;
 /// The provider's name in lists and logs.
 const PROVIDER: &str = "copilot";
 
-/// Tools of the CLI that change nothing.
-const READ_ONLY: [&str; 4] = ["view", "glob", "grep", "report_intent"];
+/// Tools of the CLI that change nothing. A shell runs its command when `bash` is called, and what reads
+/// its output only looks; fetching a page may do something at its server, so `web_fetch` is not here.
+const READ_ONLY: [&str; 11] = [
+    "view",
+    "glob",
+    "grep",
+    "semantic_code_search",
+    "read_bash",
+    "list_bash",
+    "read_powershell",
+    "list_powershell",
+    "read_agent",
+    "list_agents",
+    // Of earlier versions.
+    "report_intent",
+];
 
 /// The backend of the Copilot CLI.
 pub struct Copilot {

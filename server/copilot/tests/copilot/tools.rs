@@ -154,3 +154,44 @@ async fn a_command_is_asked_for_and_its_output_is_told() {
     assert!(result_of_call(&bench).contains("one\ntwo"), "{}", result_of_call(&bench));
     bench.finish(conversation).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_all_that_is_offered_to_the_model_it_is_known_what_only_looks() {
+    let bench = Bench::new().await;
+    bench.provider.push(Frames::saying("I see."));
+    let change = |settings: &mut AgentSettings| {
+        settings.own_tools = true;
+        settings.tools = ToolSet::with_job_tools().into();
+    };
+    let conversation = bench.conversation_with(change).await;
+    conversation.ask("what can you do?").await.expect("a turn");
+    let chats = bench.provider.chats();
+    let offered = chats[0]["tools"].as_array().expect("a list").iter();
+    let (mut looks, mut acts) = (Vec::new(), Vec::new());
+    for tool in offered {
+        let name = tool["function"]["name"].as_str().expect("a name");
+        if bench.copilot.is_read_only(name) { looks.push(name) } else { acts.push(name) }
+    }
+    looks.sort_unstable();
+    acts.sort_unstable();
+    let expected = [
+        "glob",
+        "grep",
+        "job_boolean_false",
+        "job_boolean_true",
+        "job_prepare_document",
+        "job_prerequisite_failed",
+        "list_agents",
+        "list_bash",
+        "read_agent",
+        "read_bash",
+        "semantic_code_search",
+        "view",
+    ];
+    assert_eq!(looks, expected);
+    // A new one of a newer CLI needs a decision.
+    let expected =
+        ["bash", "create", "edit", "skill", "sql", "stop_bash", "task", "web_fetch", "write_agent"];
+    assert_eq!(acts, expected);
+    bench.finish(conversation).await;
+}
