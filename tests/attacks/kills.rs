@@ -15,6 +15,8 @@ mod acknowledged;
 mod bridge;
 mod budgets;
 mod checks;
+#[cfg(feature = "copilot")]
+mod copilot;
 mod jobs;
 mod readers;
 mod writers;

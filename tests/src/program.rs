@@ -210,6 +210,11 @@ impl Running {
     pub fn kill_and_restart(&mut self) {
         self.child.kill().expect("it runs");
         self.child.wait().expect("it has ended");
+        self.restart();
+    }
+
+    /// Starts it again on the same folders, after it has ended.
+    pub fn restart(&mut self) {
         (self.child, self.port) = self.program.spawn();
     }
 
