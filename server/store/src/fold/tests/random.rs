@@ -4,9 +4,10 @@
 use std::fmt::Debug;
 
 use proptest::prelude::*;
+use wire::entry::OnInterrupted;
 use wire::{
-    Decision, FailureCause, JobId, Judge, Met, PermissionId, SessionId, SessionRole, Verdict,
-    VerdictCriterion,
+    BudgetLimit, Decision, FailedTurn, FailureCause, InboxChoice, JobId, Judge, Met, PermissionId,
+    Reached, Recovery, SessionId, SessionRole, Verdict, VerdictCriterion,
 };
 
 use super::*;
@@ -121,6 +122,35 @@ fn work_end() -> impl Strategy<Value = WorkEnd> {
     ]
 }
 
+fn event() -> impl Strategy<Value = TaskEvent> {
+    let call = |argument: Option<String>| JobToolCall {
+        name: "job_boolean_true".to_owned(),
+        argument,
+        succeeded: true,
+    };
+    let calls = || prop::collection::vec(prop::option::of(text()).prop_map(call), 0..3);
+    let failure = prop_oneof![
+        text().prop_map(|error| NoAnswer::Crashed { error }),
+        text().prop_map(|error| NoAnswer::TurnFailed { outcome: FailedTurn::Aborted, error }),
+        Just(NoAnswer::OverBudget(Reached { limit: BudgetLimit::Turns, allowed: 2.0, used: 3.0 })),
+    ];
+    prop_oneof![
+        Just(TaskEvent::Opened { session_id: SessionId::generate() }),
+        failure.clone().prop_map(|failure| TaskEvent::NotOpened { failure }),
+        (calls(), prop::option::of(text()))
+            .prop_map(|(calls, said)| TaskEvent::Answered { calls, said }),
+        (calls(), failure).prop_map(|(calls, failure)| TaskEvent::Unanswered { calls, failure }),
+        (calls(), any::<bool>()).prop_map(|(calls, may_have_changed)| TaskEvent::CutOff {
+            policy: OnInterrupted::Ask,
+            may_have_changed,
+            calls,
+        }),
+        any::<bool>().prop_map(|is_resumed| TaskEvent::Resumed { is_resumed }),
+        Just(TaskEvent::Answer { choice: InboxChoice::Redo }),
+        Just(TaskEvent::Stopped),
+    ]
+}
+
 fn in_task() -> impl Strategy<Value = Happening<TaskResponse, TaskNote>> {
     let session_id = SessionId::generate();
     prop_oneof![
@@ -139,6 +169,7 @@ fn in_task() -> impl Strategy<Value = Happening<TaskResponse, TaskNote>> {
         }))),
         usage().prop_map(|usage| N(TaskNote::Used { usage })),
         spent().prop_map(|spent| N(TaskNote::Spent(spent))),
+        event().prop_map(|event| N(TaskNote::Event(event))),
         Just(N(TaskNote::Stopped)),
         Just(N(TaskNote::Interrupted)),
     ]
@@ -160,6 +191,19 @@ fn in_job() -> impl Strategy<Value = Happening<JobResponse, JobNote>> {
         (work(), usage()).prop_map(|(work_id, usage)| N(JobNote::Used { work_id, usage })),
         (work(), work_end()).prop_map(|(work_id, end)| N(JobNote::Unsuccessful { work_id, end })),
         Just(N(JobNote::Interrupted)),
+        work().prop_map(|work_id| N(JobNote::Recovered { work_id, recovery: Recovery::SentAgain })),
+        Just(N(JobNote::RetriedBy { job: JobId::generate() })),
+        prop::collection::vec((work(), prop::option::of(work_end())), 0..3).prop_map(|runs| {
+            let carried = runs.into_iter().map(|(work_id, end)| CarriedRun {
+                work_id,
+                succeeded: end.is_none(),
+                end,
+                started_at: 2,
+                ended_at: 3,
+                usage: Usage::default(),
+            });
+            N(JobNote::Retries { from: JobId::generate(), carried: carried.collect() })
+        }),
         spent().prop_map(|spent| N(JobNote::Spent(spent))),
     ]
 }
@@ -246,7 +290,8 @@ proptest! {
         let (name, folder, model) = ("t".to_owned(), "/".to_owned(), "m".to_owned());
         let budget = Budget::default();
         let started = TaskNote::Started { name, folder, model, job: None, budget, origin: None };
-        keep_in_both::<_, TaskFold>(TaskId::generate(), started, &stream);
+        keep_in_both::<_, TaskFold>(TaskId::generate(), started.clone(), &stream);
+        keep_in_both::<_, TaskHistory>(TaskId::generate(), started, &stream);
     }
 
     #[test]
@@ -260,6 +305,7 @@ proptest! {
             permissions: None,
             budget: Budget::default(),
         };
-        keep_in_both::<_, JobFold>(JobId::generate(), started, &stream);
+        keep_in_both::<_, JobFold>(JobId::generate(), started.clone(), &stream);
+        keep_in_both::<_, JobHistory>(JobId::generate(), started, &stream);
     }
 }

@@ -257,3 +257,33 @@ async fn a_reader_waits_for_the_end_of_a_block_that_is_complete_but_not_durable(
     journal.write_all();
     assert_eq!(parse(&waiting.await.expect("an answer")), [end("m", "text")]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_appended_together_is_stored_together() {
+    let (journal, entity, log) = slow_log();
+    journal.write_all();
+    let reader = token("t");
+    log.append(&[
+        LiveItem::Note(SessionNote::DroppedPrompts),
+        LiveItem::Entry(prompt("b")),
+        LiveItem::Entry(prompt("c")),
+    ]);
+    let sizes: Vec<_> = {
+        let waiting = journal.waiting.lock();
+        let appends = waiting.iter().flat_map(|(batch, _)| &batch.appends);
+        appends.map(|append| (append.facts.len(), append.notes.len())).collect()
+    };
+    assert_eq!(sizes, [(2, 1)], "in one batch");
+    assert_eq!(poll_error(&log, &reader).await, PollError::Timeout, "nothing is durable");
+    journal.write_all();
+    assert_eq!(read(&log, &reader).await, Some(vec![prompt("b"), prompt("c")]));
+    assert_eq!(journal.notes(entity).await.expect("read").len(), 2);
+
+    // After the end, notes are taken and entries are not.
+    log.close();
+    log.append(&[LiveItem::Entry(prompt("d")), LiveItem::Note(SessionNote::DroppedPrompts)]);
+    journal.write_all();
+    assert_eq!(journal.notes(entity).await.expect("read").len(), 3);
+    let facts = journal.read(entity, 0, 9, 999).await.expect("read").expect("known").facts;
+    assert_eq!(facts.len(), 2);
+}
