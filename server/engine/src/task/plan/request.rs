@@ -9,8 +9,9 @@ use super::asking::{Form, Step};
 const AFTER_CRASH: &str = "The session crashed, please redo and here is the last request:";
 
 /// Begins the prompt that resumes a turn. Simulated models know it.
-const RESUMES: &str = "The server stopped while you were working on your last prompt, so your turn was interrupted. \
-     Part of it may be done: look at the folder before you repeat anything, then finish the turn.";
+const RESUMES: &str = "The server stopped while you were working on your last prompt, so your turn was \
+     interrupted. Part of it may be done: look at the folder before you repeat anything, then \
+     finish the turn.";
 
 impl Plan {
     /// The text to send now.
