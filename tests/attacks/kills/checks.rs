@@ -89,8 +89,9 @@ pub(super) fn of<'a>(events: &'a [Value], callback: &'a str) -> impl Iterator<It
     events.iter().filter(move |event| event["callback"] == callback)
 }
 
-/// Waits until the prompts that waited in the sessions are answered. Tools that ask are refused, and
-/// so are questions that a kill has left open.
+/// Waits until the prompts that waited in the sessions are answered, and the tasks that go on after a
+/// kill have ended: between two of their prompts a session is idle, too. Tools that ask are refused,
+/// and so are questions that a kill has left open.
 fn wait_until_idle(server: &mut Running, known: &Acknowledged) {
     server.wait_for("an answer to every prompt", |server| {
         let list = server.get("/api/copilot/session");
@@ -98,7 +99,9 @@ fn wait_until_idle(server: &mut Running, known: &Acknowledged) {
         let busy = sessions.filter(|session| session["busy"] == true || session["queued"] != 0);
         // The end of a turn is stored a little later than it is reached.
         let mut open: BTreeSet<_> = busy.map(path_of_listed).collect();
-        open.extend(["running", "waiting"].into_iter().flat_map(|state| in_state(server, state)));
+        open.extend(
+            ["running", "waiting"].into_iter().flat_map(|state| in_state(server, "session", state)),
+        );
         for path in &open {
             let events = events(server, path);
             let answered: BTreeSet<_> = of(&events, "onPermissionResolved")
@@ -109,17 +112,15 @@ fn wait_until_idle(server: &mut Running, known: &Acknowledged) {
                 decide(server.port, path, question, "deny", known).expect("the program runs");
             }
         }
-        open.is_empty()
+        open.is_empty() && in_state(server, "task", "running").is_empty()
     });
 }
 
-/// The paths of the sessions that are stored with this state.
-fn in_state(server: &Running, state: &str) -> Vec<String> {
-    let page = server.get(&format!("/api/copilot/history?kind=session&state={state}&limit=200"));
+/// The paths of the sessions or tasks that are stored with this state.
+fn in_state(server: &Running, kind: &str, state: &str) -> Vec<String> {
+    let page = server.get(&format!("/api/copilot/history?kind={kind}&state={state}&limit=200"));
     let items = page["items"].as_array().expect("items").iter();
-    items
-        .filter_map(|item| Some(format!("/api/copilot/session/{}", item["id"].as_str()?)))
-        .collect()
+    items.filter_map(|item| Some(format!("/api/copilot/{kind}/{}", item["id"].as_str()?))).collect()
 }
 
 fn path_of_listed(session: &Value) -> String {
