@@ -9,10 +9,10 @@
 
 pub mod api;
 mod components;
-mod erase;
 mod events;
 mod explain;
 mod flow_chart;
+mod html;
 mod links;
 mod load;
 mod local_time;
@@ -20,19 +20,19 @@ mod markdown;
 mod notification;
 mod pages;
 mod poll;
+mod router;
 #[cfg(feature = "ssr")]
 pub mod shell;
 mod state;
 mod store_trouble;
+mod title;
 mod wording;
 
 use leptos::prelude::*;
-use leptos_meta::{Title, provide_meta_context};
-use leptos_router::components::{Route, Router, Routes};
-use leptos_router::path;
 use wire::server::ConfigReply;
 
 use components::frame::Frame;
+use html::html;
 use pages::bridge::BridgePage;
 use pages::inbox::InboxPage;
 use pages::index::IndexPage;
@@ -52,37 +52,72 @@ pub struct Config(pub ConfigReply);
 /// spelling has its own route.
 #[component]
 pub fn App() -> impl IntoView {
-    provide_meta_context();
+    #[cfg(feature = "ssr")]
+    leptos_meta::provide_meta_context();
     let config = SharedValue::new(|| {
         use_context::<Config>().expect("the server provides the configuration").0
     });
     provide_context(Config(config.into_inner()));
+    router::provide(is_page);
     mark_hydrated();
+    let path = router::address().path;
+    let page = Memo::new(move |_| path.with(|path| Page::at(path)));
+    let content = move || match page.get() {
+        Some(Page::Index) => html! { <IndexPage /> },
+        Some(Page::Jobs) => html! { <JobsPage /> },
+        Some(Page::JobTracking) => html! { <JobTrackingPage /> },
+        Some(Page::Inbox) => html! { <InboxPage /> },
+        Some(Page::Bridge) => html! { <BridgePage /> },
+        Some(Page::Test) => html! { <TestPage /> },
+        None => html! { <NotFoundPage /> },
+    };
+    html! { <Frame>{content}</Frame> }
+}
 
-    view! {
-        <Title formatter=|title: String| {
-            if title.is_empty() { "Copilot Portal".into() } else { format!("{title} · Copilot Portal") }
-        } />
-        <Router>
-            <Frame>
-                <Routes fallback=NotFoundPage>
-                    <Route path=path!("/") view=IndexPage />
-                    <Route path=path!("/index") view=IndexPage />
-                    <Route path=path!("/index.html") view=IndexPage />
-                    <Route path=path!("/jobs") view=JobsPage />
-                    <Route path=path!("/jobs.html") view=JobsPage />
-                    <Route path=path!("/jobTracking") view=JobTrackingPage />
-                    <Route path=path!("/jobTracking.html") view=JobTrackingPage />
-                    <Route path=path!("/inbox") view=InboxPage />
-                    <Route path=path!("/inbox.html") view=InboxPage />
-                    <Route path=path!("/bridge") view=BridgePage />
-                    <Route path=path!("/bridge.html") view=BridgePage />
-                    <Route path=path!("/test") view=TestPage />
-                    <Route path=path!("/test.html") view=TestPage />
-                </Routes>
-            </Frame>
-        </Router>
+/// The pages of the app.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Page {
+    Index,
+    Jobs,
+    JobTracking,
+    Inbox,
+    Bridge,
+    Test,
+}
+
+impl Page {
+    /// The page at a path, in any of its spellings.
+    fn at(path: &str) -> Option<Self> {
+        let found = PATHS.iter().find(|(known, _)| *known == path)?;
+        Some(found.1)
     }
+}
+
+/// Every page in each of its spellings.
+const PATHS: [(&str, Page); 13] = [
+    ("/", Page::Index),
+    ("/index", Page::Index),
+    ("/index.html", Page::Index),
+    ("/jobs", Page::Jobs),
+    ("/jobs.html", Page::Jobs),
+    ("/jobTracking", Page::JobTracking),
+    ("/jobTracking.html", Page::JobTracking),
+    ("/inbox", Page::Inbox),
+    ("/inbox.html", Page::Inbox),
+    ("/bridge", Page::Bridge),
+    ("/bridge.html", Page::Bridge),
+    ("/test", Page::Test),
+    ("/test.html", Page::Test),
+];
+
+/// The paths of all pages, for the server's routes.
+pub fn paths() -> impl Iterator<Item = &'static str> {
+    PATHS.iter().map(|(path, _)| *path)
+}
+
+/// Whether there is a page at the path.
+pub fn is_page(path: &str) -> bool {
+    Page::at(path).is_some()
 }
 
 /// The server's configuration, for any component below [`App`].

@@ -1,21 +1,21 @@
 //! URLs of pages, for links on other pages.
 
-use leptos_router::params::ParamsMap;
 use wire::JobId;
+
+use crate::router::with_argument;
 
 /// The page that lists the jobs for a folder.
 pub(crate) fn jobs_url(folder: &str) -> String {
-    let mut query = ParamsMap::new();
-    query.insert("wb", folder.to_owned());
-    format!("/jobs.html{}", query.to_query_string())
+    with_argument("/jobs.html", "wb", folder)
 }
 
 /// The page that follows a run of a job; without a run, the preview of the job.
 pub(crate) fn tracking_url(job_name: &str, id: Option<JobId>) -> String {
-    let mut query = ParamsMap::new();
-    query.insert("jobName", job_name.to_owned());
-    let id = id.map(|id| format!("&jobId={id}")).unwrap_or_default();
-    format!("/jobTracking.html{}{id}", query.to_query_string())
+    let url = with_argument("/jobTracking.html", "jobName", job_name);
+    match id {
+        Some(id) => format!("{url}&jobId={id}"),
+        None => url,
+    }
 }
 
 #[cfg(test)]

@@ -3,25 +3,26 @@
 use leptos::prelude::*;
 use wire::{Budget, Spent};
 
-use crate::erase::Erase;
+use crate::html::{Html, html};
 use crate::state::budget::{LimitMeter, meters};
 
 /// The limits of a budget; nothing if it has none.
 #[component]
-pub(crate) fn BudgetMeters(#[prop(into)] known: Signal<Option<(Budget, Spent)>>) -> impl IntoView {
+pub(crate) fn BudgetMeters(#[prop(into)] known: Signal<Option<(Budget, Spent)>>) -> Html {
     let all = Memo::new(move |_| {
         known.with(|known| known.as_ref().map(|(budget, spent)| meters(budget, spent)))
     });
-    move || {
+    let list = move || {
         let limits = all.get().filter(|limits| !limits.is_empty())?;
-        let limits = limits.iter().map(draw).collect_view();
-        Some(view! { <ul class="budget-meters" aria-label="Budget">{limits}</ul> }.erase())
-    }
+        let limits = limits.iter().map(draw).collect::<Html>();
+        Some(html! { <ul class="budget-meters" aria-label="Budget">{limits}</ul> })
+    };
+    html! { {list} }
 }
 
-fn draw(meter: &LimitMeter) -> AnyView {
+fn draw(meter: &LimitMeter) -> Html {
     let text = meter.text();
-    view! {
+    html! {
         <li class=meter.left.class()>
             <meter
                 min="0"
@@ -33,5 +34,4 @@ fn draw(meter: &LimitMeter) -> AnyView {
             <span>{text}</span>
         </li>
     }
-    .erase()
 }

@@ -3,6 +3,8 @@
 use leptos::html::Dialog;
 use leptos::prelude::*;
 
+use crate::html::{Html, html};
+
 /// Shows `question` while there is one. Escape means no.
 #[component]
 pub(crate) fn Confirm(
@@ -12,7 +14,7 @@ pub(crate) fn Confirm(
     yes: &'static str,
     /// Called when the answer is yes.
     on_yes: Callback<()>,
-) -> impl IntoView {
+) -> Html {
     let dialog = NodeRef::<Dialog>::new();
     Effect::new(move |_| {
         let Some(element) = dialog.get() else { return };
@@ -24,7 +26,7 @@ pub(crate) fn Confirm(
         }
     });
     let close = move || question.set(None);
-    view! {
+    html! {
         <dialog class="confirm" node_ref=dialog on:close=move |_| close()>
             <p>{move || question.get()}</p>
             <div class="button-row">

@@ -1,8 +1,6 @@
 //! A unified diff. Lines keep their signs, so that it can be read without colours.
 
-use leptos::prelude::*;
-
-use crate::erase::Erase;
+use crate::html::{Html, html};
 
 /// The kind of a line in a diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,17 +27,16 @@ impl Line {
 }
 
 /// Draws the diff, with one element for each run of lines of the same kind.
-pub(crate) fn draw_diff(text: &str) -> AnyView {
+pub(crate) fn draw_diff(text: &str) -> Html {
     let stretches = stretches(text).into_iter().map(|(line, text)| {
-        view! { <span class=line.class()>{text}</span> }
+        html! { <span class=line.class()>{text}</span> }
     });
-    let stretches = stretches.collect_view().erase();
-    view! {
+    let stretches = stretches.collect::<Html>();
+    html! {
         <pre class="permission-diff" tabindex="0" aria-label="Changes">
             {stretches}
         </pre>
     }
-    .erase()
 }
 
 /// Splits the text where the kind of its lines changes.

@@ -14,6 +14,7 @@ use crate::flow_chart::focus;
 use crate::flow_chart::layout::{Layout, Place, lay_out};
 use crate::flow_chart::look::{Look, mark, past_mark};
 use crate::flow_chart::zoom::Pinch;
+use crate::html::{Html, html};
 use zoom::{Zoom, ZoomButtons};
 
 pub use crate::flow_chart::look::NodeStatus;
@@ -34,7 +35,7 @@ pub fn FlowChart(
     selected: RwSignal<Option<u32>>,
     /// Whether nodes can be selected.
     interactive: bool,
-) -> impl IntoView {
+) -> Html {
     let layout = lay_out(&chart);
     let drawing = draw(&chart, &layout, interactive);
     let container = NodeRef::<Div>::new();
@@ -115,7 +116,7 @@ pub fn FlowChart(
         }
     };
 
-    view! {
+    html! {
         <div class="flow-chart" class:interactive=interactive>
             <div
                 id="chart-container"

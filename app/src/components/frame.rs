@@ -1,12 +1,11 @@
 //! The frame of every page: the bar at the top with its links, and the page below.
 
 use leptos::prelude::*;
-use leptos_router::components::A;
-use leptos_router::hooks::use_location;
 
 use crate::config;
-use crate::erase::Erase;
+use crate::html::{Html, html};
 use crate::links::jobs_url;
+use crate::router::address;
 use crate::store_trouble;
 
 /// The target of a link in the bar.
@@ -33,31 +32,31 @@ fn section_of(path: &str) -> Option<Section> {
 
 /// The frame around a page. The test page has none: its text is the greeting alone.
 #[component]
-pub(crate) fn Frame(children: Children) -> impl IntoView {
-    let path = use_location().pathname;
+pub(crate) fn Frame(children: Html) -> Html {
+    let path = address().path;
     let section = Memo::new(move |_| path.with(|path| section_of(path)));
     // The bar persists across pages, with the focus on its link.
     let is_bare = Memo::new(move |_| section.get() == Some(Section::Test));
-    view! {
-        {move || (!is_bare.get()).then(|| view! { <Bar section=section /> }.erase())}
+    html! {
+        {move || (!is_bare.get()).then(|| html! { <Bar section=section /> })}
         <StoreTrouble />
         <main id="main" class="site-main">
-            {children()}
+            {children}
         </main>
     }
 }
 
 /// Says that nothing can be stored, as long as it is so.
 #[component]
-fn StoreTrouble() -> impl IntoView {
+fn StoreTrouble() -> Html {
     let trouble = store_trouble::signal();
-    view! {
+    html! {
         <div class="store-trouble">
             {move || {
                 trouble
                     .get()
                     .then(|| {
-                        view! {
+                        html! {
                             <p class="banner" role="alert">
                                 "The server can't store anything at the moment: its disk may be \
                                  full. What runs goes on, and is shown once it is stored; new \
@@ -72,22 +71,22 @@ fn StoreTrouble() -> impl IntoView {
 
 /// The bar at the top, preceded by the link that skips it.
 #[component]
-fn Bar(section: Memo<Option<Section>>) -> impl IntoView {
+fn Bar(section: Memo<Option<Section>>) -> Html {
     let config = config();
     let jobs = jobs_url(&config.repo_root);
     let current = move |wanted| (section.get() == Some(wanted)).then_some("page");
-    view! {
+    html! {
         <a class="skip-link" href="#main">
             "Skip to content"
         </a>
         <header class="site-header">
-            <A href="/" attr:class="brand">
+            <a href="/" class="brand">
                 <svg class="brand-mark" viewBox="0 0 32 32" aria-hidden="true">
                     <rect x="2" y="2" width="28" height="28" rx="8" />
                     <path d="M10 11l5 5-5 5M17 21h6" />
                 </svg>
                 "Copilot Portal"
-            </A>
+            </a>
             <nav class="site-nav" aria-label="Pages">
                 <a href="/index.html" aria-current=move || current(Section::Sessions)>
                     "Sessions"
@@ -102,7 +101,7 @@ fn Bar(section: Memo<Option<Section>>) -> impl IntoView {
                     "Bridge"
                 </a>
                 // Not a page of the app: the browser has to load it.
-                {config.locked.then(|| view! { <a href="/logins" rel="external">"Logins"</a> })}
+                {config.locked.then(|| html! { <a href="/logins" rel="external">"Logins"</a> })}
             </nav>
         </header>
     }

@@ -3,6 +3,8 @@
 use leptos::prelude::*;
 use wire::LogLevel;
 
+use crate::html::{Html, html};
+
 /// The line; its level is shown as a word, too.
 #[component]
 pub(crate) fn LogLine(
@@ -12,16 +14,16 @@ pub(crate) fn LogLine(
     message: String,
     /// Whether the line is ephemeral.
     fleeting: bool,
-) -> impl IntoView {
+) -> Html {
     let level = match level {
         LogLevel::Info => "info",
         LogLevel::Warning => "warning",
         LogLevel::Error => "error",
     };
-    view! {
+    html! {
         <p class=format!("extension-log {level}") class:fleeting=fleeting>
             <span class="extension-log-level">{level}</span>
-            {extension.map(|name| view! { <span class="extension-log-name">{name}</span> })}
+            {extension.map(|name| html! { <span class="extension-log-name">{name}</span> })}
             {message}
         </p>
     }

@@ -4,14 +4,14 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use web_sys::Text;
 
-use crate::erase::Erase;
+use crate::html::{Html, html};
 use crate::markdown;
 use crate::state::blocks::{Block, BlockKind};
 
 /// A block. While it receives text, it is shown raw with limited height; once complete, it folds
 /// and may be rendered as Markdown.
 #[component]
-pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl IntoView {
+pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> Html {
     let cell = StoredValue::new(block);
     let look = move |read: fn(&Block) -> bool| cell.with_value(|block| block.with(read));
     let completed = Memo::new(move |_| look(|block| block.completed));
@@ -38,17 +38,17 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
     };
     let body = move || {
         if !completed.get() {
-            view! { <ReceivingBody cell=cell /> }.erase()
+            html! { <ReceivingBody cell=cell /> }
         } else if is_markdown.get() && !raw.get() {
             let html = cell.with_value(|block| block.with(|b| markdown::to_html(&b.body)));
-            view! { <div class="message-block-body markdown" inner_html=html></div> }.erase()
+            html! { <div class="message-block-body markdown" inner_html=html></div> }
         } else {
             let text = cell.with_value(|block| block.with(|b| b.body.clone()));
-            view! { <div class="message-block-body raw">{text}</div> }.erase()
+            html! { <div class="message-block-body raw">{text}</div> }
         }
     };
 
-    view! {
+    html! {
         <article
             class=format!("message-block {}", kind.label().to_lowercase())
             class:receiving=move || !completed.get()
@@ -71,7 +71,7 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
                     {move || {
                         (is_markdown.get() && !collapsed.get())
                             .then(|| {
-                                view! {
+                                html! {
                                     <button
                                         type="button"
                                         class="message-block-raw"
@@ -90,7 +90,7 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
                 {move || {
                     verdict
                         .get()
-                        .map(|word| view! { <span class="message-block-summary">{word}</span> })
+                        .map(|word| html! { <span class="message-block-summary">{word}</span> })
                 }}
             </div>
             {body}
@@ -101,7 +101,7 @@ pub(crate) fn MessageBlock(kind: BlockKind, block: ArcRwSignal<Block>) -> impl I
 /// Raw text that grows. Only the new part is added to the document, so that a long message costs no
 /// more per word than a short one.
 #[component]
-fn ReceivingBody(cell: StoredValue<ArcRwSignal<Block>>) -> impl IntoView {
+fn ReceivingBody(cell: StoredValue<ArcRwSignal<Block>>) -> Html {
     let element = NodeRef::<Div>::new();
     let shown = StoredValue::new_local(None::<Text>);
     Effect::new(move |length: Option<usize>| {
@@ -128,5 +128,5 @@ fn ReceivingBody(cell: StoredValue<ArcRwSignal<Block>>) -> impl IntoView {
         body.set_scroll_top(body.scroll_height());
         length
     });
-    view! { <div class="message-block-body raw" node_ref=element></div> }
+    html! { <div class="message-block-body raw" node_ref=element></div> }
 }

@@ -10,7 +10,7 @@ use wire::{
 
 use super::diff::draw_diff;
 use crate::api;
-use crate::erase::Erase;
+use crate::html::{Html, html};
 
 /// A question as a card shows it.
 pub(crate) struct Asked {
@@ -45,7 +45,7 @@ pub(crate) fn PermissionCard(
     /// `None` while the question is open.
     #[prop(into)]
     outcome: Signal<Option<PermissionOutcome>>,
-) -> impl IntoView {
+) -> Html {
     let Asked { id, kind, title, path, detail, diff, options } = asked;
     let name = card_name(&options);
     let form = AnswerForm {
@@ -67,7 +67,7 @@ pub(crate) fn PermissionCard(
         }
     });
     let path = path.filter(|path| !path.is_empty());
-    view! {
+    html! {
         <section
             class="permission-card"
             class:pending=move || outcome.get().is_none()
@@ -76,10 +76,10 @@ pub(crate) fn PermissionCard(
             aria-label=name
         >
             <h3 class="permission-title">{title}</h3>
-            {path.map(|path| view! { <p class="permission-path">{path}</p> })}
+            {path.map(|path| html! { <p class="permission-path">{path}</p> })}
             {detail
                 .map(|text| {
-                    view! {
+                    html! {
                         <pre class="permission-detail" tabindex="0" aria-label="Details">
                             {text}
                         </pre>
@@ -89,7 +89,7 @@ pub(crate) fn PermissionCard(
             {move || match outcome.get() {
                 None => form.draw(),
                 Some(outcome) => {
-                    view! {
+                    html! {
                         <p
                             class="permission-outcome"
                             class:approved=outcome.is_approved()
@@ -99,7 +99,6 @@ pub(crate) fn PermissionCard(
                             {outcome_text(outcome, form.is_question)}
                         </p>
                     }
-                        .erase()
                 }
             }}
         </section>
@@ -135,12 +134,12 @@ impl AnswerForm {
         });
     }
 
-    fn draw(self) -> AnyView {
+    fn draw(self) -> Html {
         let is_incomplete = move |choice: InboxChoice| {
             choice == InboxChoice::Answer && self.text.with(|text| text.trim().is_empty())
         };
         let button = move |option: InboxOption| {
-            view! {
+            html! {
                 <button
                     type="button"
                     class=button_class(option.id)
@@ -152,11 +151,11 @@ impl AnswerForm {
                 </button>
             }
         };
-        let buttons = self.options.get_value().into_iter().map(button).collect_view();
+        let buttons = self.options.get_value().into_iter().map(button).collect::<Html>();
         let can_say_why = self
             .options
             .with_value(|options| options.iter().any(|option| option.id == InboxChoice::Deny));
-        view! {
+        html! {
             {move || {
                 (self.is_question || self.says_why.get()).then(|| self.draw_text())
             }}
@@ -165,7 +164,7 @@ impl AnswerForm {
                 {move || {
                     (can_say_why && !self.says_why.get())
                         .then(|| {
-                            view! {
+                            html! {
                                 <button
                                     type="button"
                                     class="button quiet permission-why"
@@ -180,16 +179,15 @@ impl AnswerForm {
             </div>
             <div role="status">
                 {move || {
-                    self.problem.get().map(|text| view! { <p class="permission-problem">{text}</p> })
+                    self.problem.get().map(|text| html! { <p class="permission-problem">{text}</p> })
                 }}
             </div>
         }
-        .erase()
     }
 
-    fn draw_text(self) -> AnyView {
+    fn draw_text(self) -> Html {
         let label = if self.is_question { "Your answer" } else { "Why it is denied (optional)" };
-        view! {
+        html! {
             <label class="permission-text">
                 <span class="field-label">{label}</span>
                 <textarea
@@ -200,7 +198,6 @@ impl AnswerForm {
                 ></textarea>
             </label>
         }
-        .erase()
     }
 }
 

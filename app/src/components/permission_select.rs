@@ -3,6 +3,8 @@
 use leptos::prelude::*;
 use wire::PermissionMode;
 
+use crate::html::{Html, html};
+
 /// The most careful mode first.
 const MODES: [PermissionMode; 3] =
     [PermissionMode::Ask, PermissionMode::ApproveAll, PermissionMode::Deny];
@@ -13,23 +15,23 @@ pub(crate) fn PermissionSelect(
     #[prop(into)] mode: Signal<Option<PermissionMode>>,
     /// Called with the new mode.
     on_choice: Callback<PermissionMode>,
-) -> impl IntoView {
+) -> Html {
     let word = move || mode.get().map(PermissionMode::as_str);
     let options = MODES.map(|one| {
-        view! {
+        html! {
             <option value=one.as_str() selected=move || mode.get() == Some(one)>
                 {mode_text(one)}
             </option>
         }
     });
-    view! {
+    html! {
         <select
             id="permission-select"
             autocomplete="off"
             disabled=move || mode.get().is_none()
             prop:value=word
-            on:change:target=move |event| {
-                if let Ok(mode) = event.target().value().parse() {
+            on:change=move |event| {
+                if let Ok(mode) = event_target_value(&event).parse() {
                     on_choice.run(mode);
                 }
             }

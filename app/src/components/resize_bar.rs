@@ -9,6 +9,8 @@ use leptos::html::Div;
 use leptos::prelude::*;
 use web_sys::{Element, HtmlElement};
 
+use crate::html::{Html, html};
+
 /// Minimum size of either part.
 const MINIMUM_PX: f64 = 160.0;
 /// How far an arrow key moves the bar, without and with Shift.
@@ -90,7 +92,7 @@ pub(crate) fn ResizeBar(
     target: NodeRef<Div>,
     /// What the bar changes, for assistive technology.
     label: &'static str,
-) -> impl IntoView {
+) -> Html {
     // Where a drag began: the pointer's position and the part's size.
     let drag = RwSignal::new(None::<(f64, f64)>);
     // Percentage of the whole, for assistive technology. 50 until it can be measured.
@@ -152,7 +154,7 @@ pub(crate) fn ResizeBar(
         }
     };
 
-    view! {
+    html! {
         <div
             id="resize-bar"
             class="resize-bar"

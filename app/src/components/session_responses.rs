@@ -13,7 +13,7 @@ use wire::LogLevel;
 use super::log_line::LogLine;
 use super::message_block::MessageBlock;
 use super::permission_card::{Asked, PermissionCard, waiting_text};
-use crate::erase::Erase;
+use crate::html::{Html, each, html};
 use crate::state::blocks::{Block, BlockKey, BlockKind};
 use crate::state::feed::{BlockEntry, Feed};
 use crate::state::spending::Spending;
@@ -77,14 +77,14 @@ pub(crate) fn SessionResponses(
     /// The container's id, where the page promises one.
     #[prop(optional)]
     id: Option<&'static str>,
-) -> impl IntoView {
+) -> Html {
     let said = Said {
         blocks: feed.blocks,
         answers: feed.answers,
         works: Signal::derive(move || feed.is_working()),
         waiting: feed.waiting,
     };
-    view! {
+    html! {
         <Stream said=said label="Session" id=id>
             {move || feed.remark.get().map(remark_line)}
             {move || feed.spent.with(Spending::describe).map(usage_line)}
@@ -92,14 +92,13 @@ pub(crate) fn SessionResponses(
     }
 }
 
-fn usage_line(text: String) -> AnyView {
-    view! { <p class="session-usage">{text}</p> }.erase()
+fn usage_line(text: String) -> Html {
+    html! { <p class="session-usage">{text}</p> }
 }
 
-fn remark_line(remark: Remark) -> AnyView {
+fn remark_line(remark: Remark) -> Html {
     let Remark { extension, level, message } = remark;
-    view! { <LogLine extension=Some(extension) level=level message=message fleeting=true /> }
-        .erase()
+    html! { <LogLine extension=Some(extension) level=level message=message fleeting=true /> }
 }
 
 /// The blocks in order. Follows the end unless the reader has scrolled up; `children` come last.
@@ -111,8 +110,8 @@ pub(crate) fn Stream(
     /// The id of the container.
     #[prop(optional_no_strip)]
     id: Option<&'static str>,
-    children: Children,
-) -> impl IntoView {
+    children: Html,
+) -> Html {
     let container = NodeRef::<Div>::new();
     let awaiting = NodeRef::<Div>::new();
     let view_port = StoredValue::new(ViewPort::default());
@@ -144,7 +143,7 @@ pub(crate) fn Stream(
         }
     });
 
-    view! {
+    html! {
         <div
             id=id
             class="session-response-container"
@@ -158,11 +157,11 @@ pub(crate) fn Stream(
                 refuse_own_address(&event);
             }
         >
-            <For
-                each=move || said.blocks.get()
-                key=|(key, _)| key.clone()
-                children=move |(key, block)| draw(&key, block)
-            />
+            {each(
+                move || said.blocks.get(),
+                |(key, _)| key.clone(),
+                |(key, block)| draw(&key, block),
+            )}
             <div class="session-response-awaiting" node_ref=awaiting>
                 "Awaits responses ..."
             </div>
@@ -170,7 +169,7 @@ pub(crate) fn Stream(
                 {move || {
                     waiting_text(said.waiting.get())
                         .map(|text| {
-                            view! {
+                            html! {
                                 <button
                                     type="button"
                                     class="waiting-hint"
@@ -182,17 +181,17 @@ pub(crate) fn Stream(
                         })
                 }}
             </div>
-            {children()}
+            {children}
         </div>
     }
 }
 
-fn draw((_, kind, _): &BlockKey, block: ArcRwSignal<Block>) -> AnyView {
+fn draw((_, kind, _): &BlockKey, block: ArcRwSignal<Block>) -> Html {
     match *kind {
         BlockKind::Question => draw_question(block),
         BlockKind::Log => {
             let Block { title, body, level, .. } = block.get_untracked();
-            view! {
+            html! {
                 <LogLine
                     extension=title
                     level=level.unwrap_or(LogLevel::Info)
@@ -200,21 +199,20 @@ fn draw((_, kind, _): &BlockKey, block: ArcRwSignal<Block>) -> AnyView {
                     fleeting=false
                 />
             }
-            .erase()
         }
-        kind => view! { <MessageBlock kind=kind block=block /> }.erase(),
+        kind => html! { <MessageBlock kind=kind block=block /> },
     }
 }
 
-fn draw_question(block: ArcRwSignal<Block>) -> AnyView {
+fn draw_question(block: ArcRwSignal<Block>) -> Html {
     let Some(question) = block.with_untracked(|block| block.question.clone()) else {
-        return ().erase();
+        return Html::fragment();
     };
     let outcome = Signal::derive(move || {
         block.with(|block| block.question.as_ref().and_then(|question| question.outcome))
     });
     let asked = Asked::in_session(question.id, question.request);
-    view! { <PermissionCard asked=asked outcome=outcome /> }.erase()
+    html! { <PermissionCard asked=asked outcome=outcome /> }
 }
 
 /// Scrolls to the first pending permission request.

@@ -5,16 +5,18 @@ use leptos::prelude::*;
 
 use super::resize_bar::{Axis, ResizeBar};
 
+use crate::html::{Html, html};
+
 /// `#left-part` takes the space that `#right-part` (800 px at first) leaves.
 #[component]
 pub(crate) fn Split(
     /// The content of `#left-part`.
-    left: AnyView,
+    left: Html,
     /// The content of `#right-part`.
-    right: AnyView,
-) -> impl IntoView {
+    right: Html,
+) -> Html {
     let right_part = NodeRef::<Div>::new();
-    view! {
+    html! {
         <div class="split">
             <div id="left-part">{left}</div>
             <ResizeBar axis=Axis::Horizontal target=right_part label="Width of the right part" />

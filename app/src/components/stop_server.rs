@@ -6,6 +6,7 @@ use wire::{JobStatus, SessionId};
 
 use super::confirm::Confirm;
 use crate::api;
+use crate::html::{Html, html};
 
 /// The button, and its confirmation.
 #[component]
@@ -16,7 +17,7 @@ pub(crate) fn StopServer(
     on_stopped: Callback<()>,
     /// Set if stopping failed.
     failure: RwSignal<Option<String>>,
-) -> impl IntoView {
+) -> Html {
     let question = RwSignal::new(None::<String>);
     let stop = move || {
         spawn_local(async move {
@@ -29,7 +30,7 @@ pub(crate) fn StopServer(
     let ask = move |_| {
         spawn_local(async move { question.set(Some(stop_question(own).await)) });
     };
-    view! {
+    html! {
         <button type="button" id="stop-server-button" class="button danger" on:click=ask>
             "Stop Server"
         </button>

@@ -3,23 +3,23 @@
 use leptos::prelude::*;
 use wire::{Judge, Met, Verdict, VerdictCriterion};
 
-use crate::erase::Erase;
+use crate::html::{Html, html};
 
 /// The verdicts below a line with their number, which unfolds them. Nothing if there are none.
 #[component]
 pub(crate) fn Verdicts(
     /// Each with the name of its task, where that is not known from the context.
     judged: Signal<Vec<(Option<String>, Verdict)>>,
-) -> impl IntoView {
+) -> Html {
     let is_empty = Memo::new(move |_| judged.with(Vec::is_empty));
-    view! {
+    html! {
         {move || {
             (!is_empty.get())
                 .then(|| {
-                    view! {
+                    html! {
                         <details class="verdicts">
                             <summary>{move || judged.with(|all| summarise(all))}</summary>
-                            <ul>{move || judged.get().into_iter().map(row).collect_view()}</ul>
+                            <ul>{move || judged.get().into_iter().map(row).collect::<Html>()}</ul>
                         </details>
                     }
                 })
@@ -27,9 +27,9 @@ pub(crate) fn Verdicts(
     }
 }
 
-fn row((task, verdict): (Option<String>, Verdict)) -> AnyView {
+fn row((task, verdict): (Option<String>, Verdict)) -> Html {
     let Verdict { attempt, criterion, met, reason, evidence, judge } = verdict;
-    view! {
+    html! {
         <li class="verdict" data-met=met.as_str()>
             <span class="verdict-met">{word(met)}</span>
             <span class="verdict-criterion">
@@ -37,10 +37,9 @@ fn row((task, verdict): (Option<String>, Verdict)) -> AnyView {
             </span>
             <span class="verdict-origin">{origin(attempt, judge)}</span>
             <p class="verdict-reason">{reason}</p>
-            {evidence.map(|text| view! { <p class="verdict-evidence">{text}</p> })}
+            {evidence.map(|text| html! { <p class="verdict-evidence">{text}</p> })}
         </li>
     }
-    .erase()
 }
 
 /// How many there are, and how many are not met.

@@ -4,32 +4,31 @@
 mod request;
 
 use leptos::prelude::*;
-use leptos_meta::Title;
-use leptos_router::hooks::use_query_map;
-use leptos_router::params::ParamsMap;
 use wire::bridge::SessionSummary;
 
 use crate::api;
 use crate::components::permission_card::mark_title;
 use crate::components::session_responses::{Said, Stream};
-use crate::erase::Erase;
+use crate::html::{Html, html};
 use crate::load::{Load, Loader};
 use crate::poll::{Connection, explain_loss};
+use crate::router::{address, with_argument};
 use crate::state::project::Project;
+use crate::title::window_title;
 use request::Request;
 
 /// The page of the bridge.
 #[component]
-pub(crate) fn BridgePage() -> impl IntoView {
-    let query = use_query_map();
+pub(crate) fn BridgePage() -> Html {
+    let address = address();
     let projects = Loader::new(api::bridge::projects);
     let chosen = Memo::new(move |_| {
-        let wanted = query.read().get("project");
+        let wanted = address.argument("project");
         projects.state.with(|projects| choose(projects, wanted.as_deref()))
     });
     let id = move || chosen.with(|chosen| chosen.as_ref().map(|(id, _)| id.clone()));
-    view! {
-        <Title text="Bridge" />
+    html! {
+        {window_title(|| "Bridge".to_owned())}
         <div id="bridge-ui">
             <h1 class="visually-hidden">"Bridge"</h1>
             <nav id="bridge-projects" aria-label="Projects">
@@ -39,7 +38,7 @@ pub(crate) fn BridgePage() -> impl IntoView {
             {move || {
                 chosen
                     .get()
-                    .map(|(id, name)| view! { <ProjectView id=id name=name /> }.erase())
+                    .map(|(id, name)| html! { <ProjectView id=id name=name /> })
             }}
         </div>
     }
@@ -52,17 +51,17 @@ fn choose(projects: &Load<Vec<SessionSummary>>, wanted: Option<&str>) -> Option<
     wanted.or(projects.first()).map(|project| (project.id.clone(), project.name.clone()))
 }
 
-fn draw_list(projects: &Load<Vec<SessionSummary>>, chosen: Option<&str>) -> AnyView {
+fn draw_list(projects: &Load<Vec<SessionSummary>>, chosen: Option<&str>) -> Html {
     match projects {
-        Load::Pending => view! { <p class="waiting">"Loading …"</p> }.erase(),
+        Load::Pending => html! { <p class="waiting">"Loading …"</p> },
         Load::Failed(error) => {
-            view! { <p class="failure" role="alert">{error.to_string()}</p> }.erase()
+            html! { <p class="failure" role="alert">{error.to_string()}</p> }
         }
         Load::Ready(projects) => {
             let rows = projects.iter().map(|project| {
                 let (id, name) = (project.id.clone(), project.name.clone());
                 let current = (chosen == Some(project.id.as_str())).then_some("page");
-                view! {
+                html! {
                     <li>
                         <a
                             href=project_url(&project.id)
@@ -74,22 +73,19 @@ fn draw_list(projects: &Load<Vec<SessionSummary>>, chosen: Option<&str>) -> AnyV
                         </a>
                     </li>
                 }
-                .erase()
             });
-            view! { <ul>{rows.collect_view()}</ul> }.erase()
+            html! { <ul>{rows.collect::<Html>()}</ul> }
         }
     }
 }
 
 fn project_url(id: &str) -> String {
-    let mut query = ParamsMap::new();
-    query.insert("project", id.to_owned());
-    format!("/bridge.html{}", query.to_query_string())
+    with_argument("/bridge.html", "project", id)
 }
 
 /// The conversation of a project.
 #[component]
-fn ProjectView(id: String, name: String) -> impl IntoView {
+fn ProjectView(id: String, name: String) -> Html {
     let project = Project::new(id.clone());
     let said = Said {
         blocks: project.blocks,
@@ -101,20 +97,20 @@ fn ProjectView(id: String, name: String) -> impl IntoView {
         project.connection.get() == Connection::Live && project.blocks.with(Vec::is_empty)
     });
     let (title, label) = (name.clone(), name.clone());
-    view! {
-        <Title text=move || mark_title(&title, project.waiting.get() > 0) />
+    html! {
+        {window_title(move || mark_title(&title, project.waiting.get() > 0))}
         <section id="bridge-project" aria-label=label>
             <div role="status" class="connection">
                 {move || {
                     project
                         .connection
                         .with(connection_text)
-                        .map(|text| view! { <p class="banner">{text}</p> })
+                        .map(|text| html! { <p class="banner">{text}</p> })
                 }}
             </div>
             <div id="bridge-log">
                 <Stream said=said label="Project">
-                    {move || is_empty.get().then(|| view! { <p class="empty">{EMPTY}</p> })}
+                    {move || is_empty.get().then(|| html! { <p class="empty">{EMPTY}</p> })}
                 </Stream>
             </div>
             <Request id=id name=name project=project />

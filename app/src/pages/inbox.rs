@@ -1,23 +1,22 @@
 //! `/inbox`: everything that waits for a person, and what was answered last.
 
 use leptos::prelude::*;
-use leptos_meta::Title;
-use leptos_router::components::A;
 use wire::{AnsweredItem, InboxDecision, InboxItem, InboxKind, JobId, PermissionId};
 
 use crate::api;
 use crate::components::permission_card::{Asked, PermissionCard};
-use crate::erase::Erase;
+use crate::html::{Html, each, html};
 use crate::links::tracking_url;
 use crate::load::{Load, Loader};
 use crate::local_time::local_time;
 use crate::pages::index::session_url;
 use crate::poll::{Connection, explain_loss};
 use crate::state::inbox::InboxFeed;
+use crate::title::window_title;
 
 /// The page.
 #[component]
-pub(crate) fn InboxPage() -> impl IntoView {
+pub(crate) fn InboxPage() -> Html {
     let inbox = InboxFeed::new();
     let answered = Loader::new(api::answered);
     // A job's page is found by its name, too.
@@ -51,15 +50,15 @@ pub(crate) fn InboxPage() -> impl IntoView {
         let find = |items: &Vec<InboxItem>| items.iter().find(|item| item.id == id).cloned();
         inbox.items.with_untracked(find).map(|item| draw_item(item, job_name))
     };
-    view! {
-        <Title text=move || title(count.get()) />
+    html! {
+        {window_title(move || title(count.get()))}
         <section id="inbox-ui">
             <h1>"Inbox"</h1>
             <div role="status" class="connection">
                 {move || match inbox.connection.get() {
                     Connection::Lost(error) => {
                         let text = explain_loss(&error);
-                        Some(view! { <p class="banner">{text}</p> })
+                        Some(html! { <p class="banner">{text}</p> })
                     }
                     _ => None,
                 }}
@@ -68,7 +67,7 @@ pub(crate) fn InboxPage() -> impl IntoView {
                 {move || summary(count.get(), &inbox.connection.get())}
             </p>
             <ul id="inbox-items">
-                <For each=move || keys.get() key=|key| *key children=draw />
+                {each(move || keys.get(), |key| *key, draw)}
             </ul>
             <h2>"Answered"</h2>
             {move || answered.state.with(draw_answered)}
@@ -95,7 +94,7 @@ fn summary(count: usize, connection: &Connection) -> String {
 fn draw_item(
     item: InboxItem,
     job_name: impl Fn(JobId) -> Option<String> + Send + Sync + Copy + 'static,
-) -> AnyView {
+) -> Html {
     let asked = format!("{} · {}", kind_text(&item), local_time(&item.asked_at));
     let until = item.expires_at.as_deref().map(|at| format!(" · until {}", local_time(at)));
     let folder = item.folder.clone();
@@ -103,20 +102,19 @@ fn draw_item(
     let job_link = move || {
         let (id, name) = job.and_then(|id| Some((id, job_name(id)?)))?;
         let text = format!("Open job {name}");
-        Some(view! { <A href=tracking_url(&name, Some(id))>{text}</A> })
+        Some(html! { <a href=tracking_url(&name, Some(id))>{text}</a> })
     };
-    view! {
+    html! {
         <li class="inbox-item">
             <p class="inbox-origin">
                 <span>{asked}{until}</span>
                 <span class="path">{folder}</span>
                 {job_link}
-                {session.map(|id| view! { <A href=session_url(id)>"Open session"</A> })}
+                {session.map(|id| html! { <a href=session_url(id)>"Open session"</a> })}
             </p>
             <PermissionCard asked=Asked::in_inbox(item) outcome=Signal::stored(None) />
         </li>
     }
-    .erase()
 }
 
 fn kind_text(item: &InboxItem) -> &'static str {
@@ -130,38 +128,37 @@ fn kind_text(item: &InboxItem) -> &'static str {
     }
 }
 
-fn draw_answered(answered: &Load<wire::AnsweredInbox>) -> AnyView {
+fn draw_answered(answered: &Load<wire::AnsweredInbox>) -> Html {
     match answered {
-        Load::Pending => view! { <p class="waiting">"Loading …"</p> }.erase(),
+        Load::Pending => html! { <p class="waiting">"Loading …"</p> },
         Load::Failed(error) => {
-            view! { <p class="failure" role="alert">{error.to_string()}</p> }.erase()
+            html! { <p class="failure" role="alert">{error.to_string()}</p> }
         }
         Load::Ready(answered) if answered.items.is_empty() => {
-            view! { <p class="empty">"Nothing was asked yet."</p> }.erase()
+            html! { <p class="empty">"Nothing was asked yet."</p> }
         }
         Load::Ready(answered) => {
-            let rows = answered.items.iter().map(draw_answer).collect_view();
-            view! { <ul id="inbox-answered">{rows}</ul> }.erase()
+            let rows = answered.items.iter().map(draw_answer).collect::<Html>();
+            html! { <ul id="inbox-answered">{rows}</ul> }
         }
     }
 }
 
-fn draw_answer(item: &AnsweredItem) -> AnyView {
+fn draw_answer(item: &AnsweredItem) -> Html {
     let decided = format!(
         "{} by {}, {}",
         decision_text(item.decision),
         item.by,
         local_time(&item.answered_at)
     );
-    let text = item.text.clone().map(|text| view! { <q class="answered-text">{text}</q> });
-    view! {
+    let text = item.text.clone().map(|text| html! { <q class="answered-text">{text}</q> });
+    html! {
         <li>
             <span class="answered-title">{item.title.clone()}</span>
             <span class="answered-decision">{decided}</span>
             {text}
         </li>
     }
-    .erase()
 }
 
 fn decision_text(decision: InboxDecision) -> &'static str {

@@ -6,16 +6,15 @@ mod session;
 mod setup;
 
 use leptos::prelude::*;
-use leptos_meta::Title;
-use leptos_router::hooks::use_query_map;
-use leptos_router::params::ParamsMap;
 use wire::{SessionId, TaskId};
 
 use session::SessionView;
 use setup::Setup;
 
 use crate::config;
-use crate::erase::Erase;
+use crate::html::{Html, html};
+use crate::router::address;
+use crate::title::window_title;
 
 /// The URL of a running session.
 pub(crate) fn session_url(id: SessionId) -> String {
@@ -24,44 +23,40 @@ pub(crate) fn session_url(id: SessionId) -> String {
 
 /// The query of the URL, which names the session and the task in it.
 fn session_query(id: SessionId, task: Option<TaskId>) -> String {
-    let mut query = ParamsMap::new();
-    query.insert("session", id.to_string());
+    let query = format!("?session={id}");
     if let Some(task) = task {
-        query.insert("task", task.to_string());
+        return format!("{query}&task={task}");
     }
-    query.to_query_string()
+    query
 }
 
 #[component]
-pub(crate) fn IndexPage() -> impl IntoView {
-    let query = use_query_map();
-    let session = Memo::new(move |_| query.read().get("session"));
+pub(crate) fn IndexPage() -> Html {
+    let address = address();
+    let session = Memo::new(move |_| address.argument("session"));
     let notices = config().notices.into_iter();
-    let notices = notices.map(|text| view! { <p class="server-notice" role="note">{text}</p> });
-    view! {
-        {notices.collect_view()}
+    let notices = notices.map(|text| html! { <p class="server-notice" role="note">{text}</p> });
+    html! {
+        {notices.collect::<Html>()}
         {move || match session.get().map(|id| id.parse::<SessionId>()) {
             None => {
-                view! {
+                html! {
                     <Setup />
                     <div id="session-ui" hidden></div>
                 }
-                    .erase()
             }
             Some(Ok(id)) => {
-                view! {
+                html! {
                     <div id="setup-ui" hidden></div>
                     <SessionView id=id />
                 }
-                    .erase()
             }
             Some(Err(_)) => {
-                view! {
+                html! {
                     <div id="setup-ui" hidden></div>
                     <div id="session-ui" hidden></div>
                     <Note title="No such session" text="The address names no session." />
                 }
-                    .erase()
             }
         }}
     }
@@ -69,9 +64,9 @@ pub(crate) fn IndexPage() -> impl IntoView {
 
 /// What is left when a session is over.
 #[component]
-pub(crate) fn Note(title: &'static str, text: &'static str) -> impl IntoView {
-    view! {
-        <Title text=title />
+pub(crate) fn Note(title: &'static str, text: &'static str) -> Html {
+    html! {
+        {window_title(move || title.to_owned())}
         <section class="card" id="session-note">
             <h1>{title}</h1>
             <p>{text}</p>

@@ -9,9 +9,6 @@ mod summary;
 mod tabs;
 
 use leptos::prelude::*;
-use leptos_meta::Title;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::use_query_map;
 use wire::JobId;
 
 use crate::api::{self, JobDefinition};
@@ -20,11 +17,13 @@ use crate::components::permission_card::mark_title;
 use crate::components::split::Split;
 use crate::components::to_index::ToIndex;
 use crate::config;
-use crate::erase::Erase;
+use crate::html::{Html, html};
 use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
 use crate::poll::{Connection, explain_loss};
+use crate::router::address;
 use crate::state::tracking::Tracking;
+use crate::title::window_title;
 use status_bar::StatusBar;
 use summary::Summary;
 use tabs::TaskTabs;
@@ -58,18 +57,17 @@ impl Run {
 
 /// The page. Without a job's name it redirects to the start page.
 #[component]
-pub(crate) fn JobTrackingPage() -> impl IntoView {
-    let query = use_query_map();
+pub(crate) fn JobTrackingPage() -> Html {
+    let address = address();
     let wanted = Memo::new(move |_| {
-        let query = query.read();
-        let job_name = query.get("jobName").filter(|name| !name.is_empty())?;
-        Some(Wanted { job_name, run: Run::parse(query.get("jobId").as_deref()) })
+        let job_name = address.argument("jobName").filter(|name| !name.is_empty())?;
+        Some(Wanted { job_name, run: Run::parse(address.argument("jobId").as_deref()) })
     });
 
-    view! {
+    html! {
         {move || match wanted.get() {
-            Some(wanted) => view! { <JobTracking wanted=wanted /> }.erase(),
-            None => view! { <ToIndex /> }.erase(),
+            Some(wanted) => html! { <JobTracking wanted=wanted /> },
+            None => html! { <ToIndex /> },
         }}
     }
 }
@@ -117,9 +115,9 @@ impl Page {
     }
 
     /// Opens another run, unless the page was left in the meantime.
-    fn open_run(self, id: JobId, navigate: &dyn Fn(&str, NavigateOptions)) {
+    fn open_run(self, id: JobId, navigate: &dyn Fn(&str)) {
         if !self.job_name.is_disposed() {
-            navigate(&self.run_url(id), NavigateOptions::default());
+            navigate(&self.run_url(id));
         }
     }
 
@@ -137,7 +135,7 @@ impl Page {
 }
 
 #[component]
-fn JobTracking(wanted: Wanted) -> impl IntoView {
+fn JobTracking(wanted: Wanted) -> Html {
     let Wanted { job_name, run } = wanted;
     let name = job_name.clone();
     let page = Page {
@@ -154,25 +152,25 @@ fn JobTracking(wanted: Wanted) -> impl IntoView {
         selected: RwSignal::new(None),
     };
     let asks = Memo::new(move |_| page.tracking.is_some_and(|it| it.asking().is_some()));
-    let left = view! {
+    let left = html! {
         <section id="job-part">
             <StatusBar page=page />
             <Notices page=page />
-            {page.tracking.map(|tracking| view! { <Summary page=page tracking=tracking /> })}
+            {page.tracking.map(|tracking| html! { <Summary page=page tracking=tracking /> })}
             {move || draw_chart(page)}
         </section>
     };
-    let right = view! {
+    let right = html! {
         <section id="session-response-part">
             {move || match page.selected.get() {
-                Some(work) => view! { <TaskTabs page=page work=work /> }.erase(),
-                None => view! { <pre class="job-json" tabindex="0">{move || json(page)}</pre> }.erase(),
+                Some(work) => html! { <TaskTabs page=page work=work /> },
+                None => html! { <pre class="job-json" tabindex="0">{move || json(page)}</pre> },
             }}
         </section>
     };
-    view! {
-        <Title text=move || mark_title(&job_name, asks.get()) />
-        <Split left=left.erase() right=right.erase() />
+    html! {
+        {window_title(move || mark_title(&job_name, asks.get()))}
+        <Split left=left right=right />
     }
 }
 
@@ -184,15 +182,15 @@ fn json(page: Page) -> String {
 }
 
 /// The chart, or why there is none.
-fn draw_chart(page: Page) -> AnyView {
+fn draw_chart(page: Page) -> Html {
     let chart = page.definition.state.with(|definition| match definition {
-        Load::Pending => Err(view! { <p class="waiting">"Loading the job …"</p> }.erase()),
+        Load::Pending => Err(html! { <p class="waiting">"Loading the job …"</p> }),
         Load::Failed(error) => {
-            Err(view! { <p class="failure" role="alert">{error.to_string()}</p> }.erase())
+            Err(html! { <p class="failure" role="alert">{error.to_string()}</p> })
         }
         Load::Ready(None) => {
             let text = "No job of this name is installed on this server.";
-            Err(view! { <Lost text=text /> }.erase())
+            Err(html! { <Lost text=text /> })
         }
         Load::Ready(Some(definition)) => Ok(definition.chart.clone()),
     });
@@ -201,7 +199,7 @@ fn draw_chart(page: Page) -> AnyView {
         Ok(chart) => {
             let status = move |work| page.tracking.and_then(|it| node_status(it, work));
             let elapsed = move |work| page.tracking?.work_elapsed(work);
-            view! {
+            html! {
                 <FlowChart
                     chart=chart
                     status=Callback::new(status)
@@ -210,7 +208,6 @@ fn draw_chart(page: Page) -> AnyView {
                     interactive=page.tracking.is_some()
                 />
             }
-            .erase()
         }
     }
 }
@@ -225,8 +222,8 @@ fn node_status(tracking: Tracking, work: u32) -> Option<NodeStatus> {
 
 /// An error message, and a link back.
 #[component]
-fn Lost(text: &'static str) -> impl IntoView {
-    view! {
+fn Lost(text: &'static str) -> Html {
+    html! {
         <div class="lost">
             <p>{text}</p>
             <a class="button" href=jobs_url(&config().repo_root)>
@@ -241,54 +238,51 @@ fn Lost(text: &'static str) -> impl IntoView {
 
 /// The problems of the run, if there are any.
 #[component]
-fn Notices(page: Page) -> impl IntoView {
+fn Notices(page: Page) -> Html {
     let notice = move || {
         let Some(tracking) = page.tracking else {
             let text = "The address names no run of a job.";
-            return (page.run == Run::Nonsense).then(|| view! { <Lost text=text /> }.erase());
+            return (page.run == Run::Nonsense).then(|| html! { <Lost text=text /> });
         };
         match tracking.connection.get() {
             Connection::Lost(error) => {
                 let text = explain_loss(&error);
-                Some(view! { <p class="banner">{text}</p> }.erase())
+                Some(html! { <p class="banner">{text}</p> })
             }
             Connection::NotFound if tracking.job.with(|job| job.status.is_none()) => {
                 let text = "There is no such run of a job, or it no longer exists.";
-                Some(view! { <Lost text=text /> }.erase())
+                Some(html! { <Lost text=text /> })
             }
             Connection::NotFound => {
                 let text = "The server no longer knows this run. This is its last known state.";
-                Some(view! { <p class="banner">{text}</p> }.erase())
+                Some(html! { <p class="banner">{text}</p> })
             }
             _ => other_job(page, tracking),
         }
     };
     let errors =
         move || page.tracking.map(|tracking| tracking.job.with(|job| job.errors.join("\n")));
-    view! {
+    html! {
         <div role="status" class="connection">
             {notice}
         </div>
         <div role="alert">
             {move || {
                 let errors = errors().filter(|errors| !errors.is_empty());
-                errors.map(|errors| view! { <p class="failure job-errors">{errors}</p> })
+                errors.map(|errors| html! { <p class="failure job-errors">{errors}</p> })
             }}
         </div>
     }
 }
 
 /// Shown if the run belongs to another job: its statuses mean nothing in this chart.
-fn other_job(page: Page, tracking: Tracking) -> Option<AnyView> {
+fn other_job(page: Page, tracking: Tracking) -> Option<Html> {
     let Run::Followed(id) = page.run else { return None };
     let name = tracking.job.with(|job| job.name.clone()).filter(|_| !page.shows_its_run())?;
     let address = tracking_url(&name, Some(id));
-    Some(
-        view! {
-            <p class="banner">"This is a run of another job: " <a href=address>{name}</a></p>
-        }
-        .erase(),
-    )
+    Some(html! {
+        <p class="banner">"This is a run of another job: " <a href=address>{name}</a></p>
+    })
 }
 
 #[cfg(test)]

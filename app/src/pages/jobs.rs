@@ -4,31 +4,31 @@ mod matrix;
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use leptos_meta::Title;
-use leptos_router::hooks::use_query_map;
 use wire::{ErrorName, JobId, JobList};
 
 use super::index::Note;
 use crate::api::{self, ApiError};
 use crate::components::split::Split;
 use crate::components::to_index::ToIndex;
-use crate::erase::Erase;
 use crate::explain::Known;
+use crate::html::{Html, html};
 use crate::links::tracking_url;
 use crate::load::{Load, Loader};
+use crate::router::address;
+use crate::title::window_title;
 use matrix::Matrix;
 
 /// The page. Without a folder it redirects to the start page.
 #[component]
-pub(crate) fn JobsPage() -> impl IntoView {
-    let query = use_query_map();
-    let folder = move || query.read().get("wb").filter(|folder| !folder.is_empty());
+pub(crate) fn JobsPage() -> Html {
+    let address = address();
+    let folder = move || address.argument("wb").filter(|folder| !folder.is_empty());
 
-    view! {
-        <Title text="Jobs" />
+    html! {
+        {window_title(|| "Jobs".to_owned())}
         {move || match folder() {
-            Some(folder) => view! { <JobChoice folder=folder /> }.erase(),
-            None => view! { <ToIndex /> }.erase(),
+            Some(folder) => html! { <JobChoice folder=folder /> },
+            None => html! { <ToIndex /> },
         }}
     }
 }
@@ -113,7 +113,7 @@ fn open_window(url: &str) {
 }
 
 #[component]
-fn JobChoice(folder: String) -> impl IntoView {
+fn JobChoice(folder: String) -> Html {
     let draft = Draft {
         folder: StoredValue::new(folder),
         list: Loader::new(api::jobs),
@@ -124,26 +124,26 @@ fn JobChoice(folder: String) -> impl IntoView {
         started: RwSignal::new(None),
     };
     let stopped = RwSignal::new(false);
-    view! {
+    html! {
         {move || {
             if stopped.get() {
                 let text = "The server has been stopped. Start it again to continue.";
-                return view! { <Note title="Server stopped" text=text /> }.erase();
+                return html! { <Note title="Server stopped" text=text /> };
             }
-            let left = view! { <Matrix draft=draft stopped=stopped /> }.erase();
-            let right = view! { <StartPart draft=draft /> }.erase();
-            view! { <Split left=left right=right /> }.erase()
+            let left = html! { <Matrix draft=draft stopped=stopped /> };
+            let right = html! { <StartPart draft=draft /> };
+            html! { <Split left=left right=right /> }
         }}
     }
 }
 
 /// `#user-input-part`: the folder, the input, and the buttons.
 #[component]
-fn StartPart(draft: Draft) -> impl IntoView {
+fn StartPart(draft: Draft) -> Html {
     let Draft { selected, input, starting, failure, started, .. } = draft;
     let reason = move |field| {
         failure.get().filter(|(at_fault, _)| *at_fault == field).map(|(_, reason)| {
-            view! { <p class="failure" role="alert">{reason}</p> }
+            html! { <p class="failure" role="alert">{reason}</p> }
         })
     };
     let is_selected = move || selected.with(Option::is_some);
@@ -157,7 +157,7 @@ fn StartPart(draft: Draft) -> impl IntoView {
         Some(name) => format!("Start Job: {name}"),
         None => "Job Not Selected".to_owned(),
     };
-    view! {
+    html! {
         <section id="user-input-part" class="part">
             <h2>"Working directory"</h2>
             <p class="path">{draft.folder.get_value()}</p>
@@ -169,7 +169,7 @@ fn StartPart(draft: Draft) -> impl IntoView {
                     disabled=move || !takes_input.get()
                     placeholder=placeholder
                     prop:value=input
-                    on:input:target=move |event| input.set(event.target().value())
+                    on:input=move |event| input.set(event_target_value(&event))
                 ></textarea>
             </label>
             {move || reason(Field::Input)}
@@ -200,7 +200,7 @@ fn StartPart(draft: Draft) -> impl IntoView {
                         .get()
                         .map(|(name, id)| {
                             let url = tracking_url(&name, Some(id));
-                            view! {
+                            html! {
                                 <p>
                                     {format!("{name} was started. ")}
                                     <a href=url target="_blank">

@@ -2,24 +2,24 @@
 //! The greeting is the page's only text: scripts compare the text of its body.
 
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 use crate::api;
-use crate::erase::Erase;
+use crate::html::{Html, html};
 use crate::load::{Load, Loader};
+use crate::title::window_title;
 
 #[component]
-pub(crate) fn TestPage() -> impl IntoView {
+pub(crate) fn TestPage() -> Html {
     let greeting = Loader::new(api::test);
     let message = move || match greeting.state.get() {
-        Load::Pending => ().erase(),
-        Load::Ready(reply) => view! { <h1 class="greeting">{reply.message}</h1> }.erase(),
+        Load::Pending => Html::fragment(),
+        Load::Ready(reply) => html! { <h1 class="greeting">{reply.message}</h1> },
         Load::Failed(error) => {
-            view! { <p class="failure" role="alert">{error.to_string()}</p> }.erase()
+            html! { <p class="failure" role="alert">{error.to_string()}</p> }
         }
     };
-    view! {
-        <Title text="Test" />
+    html! {
+        {window_title(|| "Test".to_owned())}
         <section class="card" aria-live="polite">
             {message}
         </section>

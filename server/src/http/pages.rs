@@ -1,48 +1,32 @@
 //! The pages of the app, rendered by Leptos, and the files beside them.
 
-use app::App;
+use any_spawner::Executor;
 use app::shell::shell;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use leptos::prelude::provide_context;
-use leptos_axum::LeptosRoutes;
 use wire::server::ConfigReply;
 
 use super::{AppState, error, server_api};
 
-/// Every page in each of its spellings; `app::App` declares the same routes.
-const PAGES: [&str; 13] = [
-    "/",
-    "/index",
-    "/index.html",
-    "/jobs",
-    "/jobs.html",
-    "/jobTracking",
-    "/jobTracking.html",
-    "/inbox",
-    "/inbox.html",
-    "/bridge",
-    "/bridge.html",
-    "/test",
-    "/test.html",
-];
-
 /// True if the path is a page, in any of its spellings.
 pub(super) fn is_page(path: &str) -> bool {
-    PAGES.contains(&path)
+    app::is_page(path)
 }
 
-/// The routes that the app itself declares.
+/// The routes of all pages.
 pub(super) fn routes(state: &AppState) -> Router<AppState> {
-    let (routes, _) = leptos_axum::generate_route_list_with_exclusions_and_ssg_and_context(
-        App,
-        None,
-        context(state),
-    );
-    Router::new().leptos_routes_with_context(state, routes, context(state), document(state))
+    // Fails if another server of this process has done it already.
+    let _ = Executor::init_tokio();
+    app::paths().fold(Router::new(), |router, path| {
+        let render =
+            leptos_axum::render_app_to_stream_with_context(context(state), document(state));
+        router.route(path, get(render))
+    })
 }
 
 /// A file of the site, or else the "not found" page.

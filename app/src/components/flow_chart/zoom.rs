@@ -6,6 +6,7 @@ use web_sys::Element;
 
 use crate::flow_chart::layout::Point;
 use crate::flow_chart::zoom;
+use crate::html::{Html, html};
 
 /// The zoom of a chart in its container.
 #[derive(Clone, Copy)]
@@ -87,8 +88,8 @@ impl Zoom {
 
 /// The buttons that change the zoom.
 #[component]
-pub(super) fn ZoomButtons(zoom: Zoom) -> impl IntoView {
-    view! {
+pub(super) fn ZoomButtons(zoom: Zoom) -> Html {
+    html! {
         <div class="chart-zoom" role="group" aria-label="Zoom">
             <button type="button" aria-label="Zoom out" on:click=move |_| zoom.step(false, None)>
                 "−"

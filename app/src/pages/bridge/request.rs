@@ -7,6 +7,7 @@ use wire::bridge::{MessageRequest, Mode};
 
 use crate::api;
 use crate::components::confirm::Confirm;
+use crate::html::{Html, html};
 use crate::load::{Load, Loader};
 use crate::notification;
 use crate::state::project::Project;
@@ -84,7 +85,7 @@ fn compose(
 
 /// `#bridge-request`: the form and its buttons.
 #[component]
-pub(super) fn Request(id: String, name: String, project: Project) -> impl IntoView {
+pub(super) fn Request(id: String, name: String, project: Project) -> Html {
     let draft = Draft {
         id: StoredValue::new(id),
         text: RwSignal::new(String::new()),
@@ -104,7 +105,7 @@ pub(super) fn Request(id: String, name: String, project: Project) -> impl IntoVi
         Mode::Agent => "Say what is to be done. Ctrl+Enter sends.",
         Mode::Prompt => "Ask the model. Ctrl+Enter sends.",
     };
-    view! {
+    html! {
         <div id="bridge-request">
             <Choices draft=draft />
             <textarea
@@ -112,11 +113,11 @@ pub(super) fn Request(id: String, name: String, project: Project) -> impl IntoVi
                 aria-label="Message"
                 placeholder=placeholder
                 prop:value=draft.text
-                on:input:target=move |event| draft.text.set(event.target().value())
+                on:input=move |event| draft.text.set(event_target_value(&event))
                 on:keydown=press
             ></textarea>
             {move || {
-                draft.failure.get().map(|text| view! { <p class="failure" role="alert">{text}</p> })
+                draft.failure.get().map(|text| html! { <p class="failure" role="alert">{text}</p> })
             }}
             <div class="button-row">
                 <div class="button-group">
@@ -142,26 +143,26 @@ pub(super) fn Request(id: String, name: String, project: Project) -> impl IntoVi
 
 /// The model and the mode.
 #[component]
-fn Choices(draft: Draft) -> impl IntoView {
+fn Choices(draft: Draft) -> Html {
     let models = Loader::new(api::models);
     let options = move || match models.state.get() {
         Load::Ready(list) => list
             .models
             .into_iter()
-            .map(|model| view! { <option value=model.id>{model.name}</option> })
+            .map(|model| html! { <option value=model.id>{model.name}</option> })
             .collect(),
         _ => Vec::new(),
     };
     let Draft { mode, model, steps, .. } = draft;
-    view! {
+    html! {
         <div class="choices">
             <div class="choice">
                 <label for="bridge-mode">"Mode:"</label>
                 <select
                     id="bridge-mode"
                     autocomplete="off"
-                    on:change:target=move |event| {
-                        if let Ok(chosen) = event.target().value().parse() {
+                    on:change=move |event| {
+                        if let Ok(chosen) = event_target_value(&event).parse() {
                             mode.set(chosen);
                         }
                     }
@@ -175,7 +176,7 @@ fn Choices(draft: Draft) -> impl IntoView {
                 <select
                     id="bridge-model"
                     autocomplete="off"
-                    on:change:target=move |event| model.set(event.target().value())
+                    on:change=move |event| model.set(event_target_value(&event))
                 >
                     <option value="">"(default)"</option>
                     {options}
@@ -193,7 +194,7 @@ fn Choices(draft: Draft) -> impl IntoView {
                     placeholder="default"
                     disabled=move || mode.get() != Mode::Agent
                     prop:value=steps
-                    on:input:target=move |event| steps.set(event.target().value())
+                    on:input=move |event| steps.set(event_target_value(&event))
                 />
             </div>
         </div>
@@ -202,7 +203,7 @@ fn Choices(draft: Draft) -> impl IntoView {
 
 /// `#bridge-cancel` cancels the oldest run that has not ended.
 #[component]
-fn CancelButton(draft: Draft, project: Project) -> impl IntoView {
+fn CancelButton(draft: Draft, project: Project) -> Html {
     let first = move || project.running.with(|runs| runs.first().copied());
     let cancel = move |_| {
         let Some(run) = untrack(first) else { return };
@@ -212,7 +213,7 @@ fn CancelButton(draft: Draft, project: Project) -> impl IntoView {
             }
         });
     };
-    view! {
+    html! {
         <button
             type="button"
             id="bridge-cancel"
@@ -227,7 +228,7 @@ fn CancelButton(draft: Draft, project: Project) -> impl IntoView {
 
 /// `#bridge-clear` clears the history, and asks first.
 #[component]
-fn ClearButton(draft: Draft, name: String) -> impl IntoView {
+fn ClearButton(draft: Draft, name: String) -> Html {
     let question = RwSignal::new(None::<String>);
     let ask = move |_| question.set(Some(format!("Clear the history of {name}?")));
     let clear = move |()| {
@@ -238,7 +239,7 @@ fn ClearButton(draft: Draft, name: String) -> impl IntoView {
             }
         });
     };
-    view! {
+    html! {
         <button type="button" id="bridge-clear" class="button" on:click=ask>
             "Clear"
         </button>
@@ -249,7 +250,7 @@ fn ClearButton(draft: Draft, name: String) -> impl IntoView {
 /// `#bridge-notify` lets the browser show notifications while the page is hidden. Shown until the
 /// user has decided.
 #[component]
-fn NotifyButton() -> impl IntoView {
+fn NotifyButton() -> Html {
     let is_offered = RwSignal::new(false);
     // Effects run in the browser only.
     Effect::new(move |_| is_offered.set(notification::can_be_asked_for()));
@@ -259,12 +260,12 @@ fn NotifyButton() -> impl IntoView {
             is_offered.try_set(notification::can_be_asked_for());
         });
     };
-    view! {
+    html! {
         {move || {
             is_offered
                 .get()
                 .then(|| {
-                    view! {
+                    html! {
                         <button
                             type="button"
                             id="bridge-notify"

@@ -14,25 +14,24 @@ use std::cell::Cell;
 use leptos::html::Div;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use leptos_meta::Title;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::{use_location, use_navigate, use_query_map};
 use wire::{SessionId, TaskId};
 
 use super::{Note, session_query};
 use crate::components::permission_card::mark_title;
 use crate::components::resize_bar::{Axis, ResizeBar};
 use crate::components::session_responses::SessionResponses;
-use crate::erase::Erase;
+use crate::html::{Html, html};
 use crate::poll::{Connection, explain_loss};
+use crate::router::{address, replacer};
 use crate::state::feed::Feed;
+use crate::title::window_title;
 use continuation::Continue;
 use leaving::Left;
 use request::Request;
 
 /// The view of a running session.
 #[component]
-pub(super) fn SessionView(id: SessionId) -> impl IntoView {
+pub(super) fn SessionView(id: SessionId) -> Html {
     let task = RwSignal::new(task_in_address());
     let feed = Feed::new(task.get_untracked().is_some());
     // Effects run in the browser only.
@@ -53,33 +52,31 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
     let left = RwSignal::new(None::<Left>);
     let request_part = NodeRef::<Div>::new();
 
-    view! {
+    html! {
         {move || match left.get() {
             Some(Left::Closed) => {
-                view! {
+                html! {
                     <div id="session-ui" hidden></div>
                     <Note
                         title="Session closed"
                         text="The session has ended. You can close this window."
                     />
                 }
-                    .erase()
             }
             Some(Left::ServerStopped) => {
-                view! {
+                html! {
                     <div id="session-ui" hidden></div>
                     <Note
                         title="Server stopped"
                         text="The server has been stopped. Start it again to continue."
                     />
                 }
-                    .erase()
             }
             None => {
-                let responses = view! { <SessionResponses feed=feed id="session-part" /> }.erase();
-                let request = view! { <Request id=id task=task feed=feed left=left /> }.erase();
-                view! {
-                    <Title text=move || mark_title("Session", feed.waiting.get() > 0) />
+                let responses = html! { <SessionResponses feed=feed id="session-part" /> };
+                let request = html! { <Request id=id task=task feed=feed left=left /> };
+                html! {
+                    {window_title(move || mark_title("Session", feed.waiting.get() > 0))}
                     <div id="session-ui">
                         <h1 class="visually-hidden">"Session"</h1>
                         <ConnectionBanner id=id feed=feed />
@@ -94,7 +91,6 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
                         </div>
                     </div>
                 }
-                    .erase()
             }
         }}
     }
@@ -102,27 +98,26 @@ pub(super) fn SessionView(id: SessionId) -> impl IntoView {
 
 /// The task named in the URL, if any.
 fn task_in_address() -> Option<TaskId> {
-    use_query_map().read_untracked().get("task").and_then(|id| id.parse().ok())
+    untrack(|| address().argument("task")).and_then(|id| id.parse().ok())
 }
 
 /// Keeps the URL up to date, so that a reload finds the task again. `named` is the task that it
 /// already names.
 fn keep_in_address(id: SessionId, named: Option<TaskId>) -> impl Fn(TaskId) {
-    let navigate = use_navigate();
-    let path = use_location().pathname;
+    let replace = replacer();
+    let path = address().path;
     let named = Cell::new(named);
     move |task| {
         if named.replace(Some(task)) != Some(task) {
             let address = format!("{}{}", path.get_untracked(), session_query(id, Some(task)));
-            let options = NavigateOptions { replace: true, scroll: false, ..Default::default() };
-            navigate(&address, options);
+            replace(&address);
         }
     }
 }
 
 /// Explains why nothing arrives, if that is so.
 #[component]
-fn ConnectionBanner(id: SessionId, feed: Feed) -> impl IntoView {
+fn ConnectionBanner(id: SessionId, feed: Feed) -> Html {
     let text = move || match feed.connection.get() {
         Connection::Connecting | Connection::Live => None,
         Connection::Lost(error) => Some(explain_loss(&error)),
@@ -131,12 +126,12 @@ fn ConnectionBanner(id: SessionId, feed: Feed) -> impl IntoView {
             Some("There is no such session, or it no longer exists.".to_owned())
         }
     };
-    view! {
+    html! {
         <div role="status" class="connection">
-            {move || text().map(|text| view! { <p class="banner">{text}</p> })}
+            {move || text().map(|text| html! { <p class="banner">{text}</p> })}
         </div>
         {move || {
-            (feed.connection.get() == Connection::Ended).then(|| view! { <Continue id=id /> })
+            (feed.connection.get() == Connection::Ended).then(|| html! { <Continue id=id /> })
         }}
     }
 }

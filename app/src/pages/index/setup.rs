@@ -3,20 +3,19 @@
 use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use leptos_meta::Title;
-use leptos_router::components::A;
-use leptos_router::hooks::{use_navigate, use_query_map};
 use wire::{ErrorName, ModelInfo, Models, PermissionMode, RunningJobs, SessionId, Sessions};
 
 use super::session_url;
 use crate::api::{self, ApiError};
 use crate::components::permission_select::PermissionSelect;
 use crate::config;
-use crate::erase::Erase;
 use crate::explain::Known;
+use crate::html::{Html, html};
 use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
 use crate::local_time::local_time;
+use crate::router::{address, navigator};
+use crate::title::window_title;
 use crate::wording::job_word;
 
 /// Preselected, if it exists.
@@ -24,8 +23,8 @@ const PREFERRED_MODEL: &str = "gpt-5.2";
 
 /// The form, and the running sessions and jobs below it.
 #[component]
-pub(super) fn Setup() -> impl IntoView {
-    let project = use_query_map().read_untracked().get("project");
+pub(super) fn Setup() -> Html {
+    let project = untrack(|| address().argument("project"));
     let folder = RwSignal::new(default_folder(&config().repo_root, project.as_deref()));
     let model = RwSignal::new(String::new());
     let models = Loader::new(api::models);
@@ -55,7 +54,7 @@ pub(super) fn Setup() -> impl IntoView {
         sessions.reload();
         jobs.reload();
     };
-    let navigate = use_navigate();
+    let navigate = navigator();
     let start = move |event: SubmitEvent| {
         event.prevent_default();
         if starting.get_untracked() || model.get_untracked().is_empty() {
@@ -69,7 +68,7 @@ pub(super) fn Setup() -> impl IntoView {
             let mode = Some(permissions.get_untracked()).filter(|mode| *mode != usual_permissions);
             let place = folder.get_untracked();
             match start_session(&chosen, &place, mode).await {
-                Ok(id) => navigate(&session_url(id), leptos_router::NavigateOptions::default()),
+                Ok(id) => navigate(&session_url(id)),
                 Err(error) => {
                     let known = Known::of_start(Some(&chosen), &place);
                     failure.set(Some((field_at_fault(&error), error.explain(known))));
@@ -80,14 +79,14 @@ pub(super) fn Setup() -> impl IntoView {
     };
     let reason = move |field| {
         failure.get().filter(|(at_fault, _)| *at_fault == field).map(|(_, reason)| {
-            view! { <span class="failure" role="alert">{reason}</span> }
+            html! { <span class="failure" role="alert">{reason}</span> }
         })
     };
     let is_ready =
         move || matches!(models.state.get(), Load::Ready(list) if !list.models.is_empty());
 
-    view! {
-        <Title text="" />
+    html! {
+        {window_title(|| "".to_owned())}
         <form id="setup-ui" class="card" on:submit=start>
             <h1>"Start a session"</h1>
             <label class="field" for="model-select">
@@ -96,7 +95,7 @@ pub(super) fn Setup() -> impl IntoView {
                     id="model-select"
                     disabled=move || !is_ready()
                     prop:value=model
-                    on:change:target=move |event| model.set(event.target().value())
+                    on:change=move |event| model.set(event_target_value(&event))
                 >
                     {move || model_options(&models.state.get(), &model.get())}
                 </select>
@@ -108,9 +107,9 @@ pub(super) fn Setup() -> impl IntoView {
             {move || reason(Field::Form)}
             <div class="button-row">
                 <div id="setup-buttons-left">
-                    <A href=move || jobs_url(&folder.get()) attr:id="jobs-button" attr:class="button">
+                    <a href=move || jobs_url(&folder.get()) id="jobs-button" class="button">
                         "New Job"
-                    </A>
+                    </a>
                     <button type="button" id="refresh-button" class="button" on:click=refresh>
                         "Refresh"
                     </button>
@@ -132,8 +131,8 @@ pub(super) fn Setup() -> impl IntoView {
 
 /// The permission mode of the new session.
 #[component]
-fn PermissionField(permissions: RwSignal<PermissionMode>) -> impl IntoView {
-    view! {
+fn PermissionField(permissions: RwSignal<PermissionMode>) -> Html {
+    html! {
         <label class="field" for="permission-select">
             <span class="field-label">"Permissions"</span>
             <PermissionSelect
@@ -162,8 +161,8 @@ async fn start_session(
 
 /// `#working-dir`; `children` is the error message.
 #[component]
-fn FolderField(folder: RwSignal<String>, children: Children) -> impl IntoView {
-    view! {
+fn FolderField(folder: RwSignal<String>, children: Html) -> Html {
+    html! {
         <label class="field" for="working-dir">
             <span class="field-label">"Working directory"</span>
             <input
@@ -174,9 +173,9 @@ fn FolderField(folder: RwSignal<String>, children: Children) -> impl IntoView {
                 placeholder="/absolute/path"
                 prop:value=folder
                 value=folder.get_untracked()
-                on:input:target=move |event| folder.set(event.target().value())
+                on:input=move |event| folder.set(event_target_value(&event))
             />
-            {children()}
+            {children}
             <span class="field-help">"An absolute path on the machine that runs the server."</span>
         </label>
     }
@@ -220,7 +219,7 @@ fn default_folder(repo_root: &str, project: Option<&str>) -> String {
     format!("{parent}{separator}{project}")
 }
 
-fn model_options(models: &Load<Models>, chosen: &str) -> AnyView {
+fn model_options(models: &Load<Models>, chosen: &str) -> Html {
     match models {
         Load::Ready(list) => list
             .models
@@ -228,94 +227,88 @@ fn model_options(models: &Load<Models>, chosen: &str) -> AnyView {
             .map(|model| {
                 let (id, name) = (model.id.clone(), model.name.clone());
                 let selected = id == chosen;
-                view! { <option value=id selected=selected>{name}</option> }
+                html! { <option value=id selected=selected>{name}</option> }
             })
-            .collect_view()
-            .erase(),
-        Load::Pending => view! { <option value="">"Loading …"</option> }.erase(),
-        Load::Failed(_) => view! { <option value="">"Not loaded"</option> }.erase(),
+            .collect::<Html>(),
+        Load::Pending => html! { <option value="">"Loading …"</option> },
+        Load::Failed(_) => html! { <option value="">"Not loaded"</option> },
     }
 }
 
 /// Providers that are configured but cannot be used, with what to do about it.
-fn provider_problems(models: &Load<Models>) -> Option<AnyView> {
+fn provider_problems(models: &Load<Models>) -> Option<Html> {
     let Load::Ready(list) = models else { return None };
     let problems = list.problems.iter().map(|problem| {
         let (provider, message) = (problem.provider.clone(), problem.message.clone());
-        view! { <li><strong>{provider}": "</strong>{message}</li> }
+        html! { <li><strong>{provider}": "</strong>{message}</li> }
     });
-    let problems = problems.collect_view();
+    let problems = problems.collect::<Html>();
     (!list.problems.is_empty()).then(|| {
-        view! {
+        html! {
             <ul class="provider-problems" aria-label="Providers that can't be used">
                 {problems}
             </ul>
         }
-        .erase()
     })
 }
 
-fn running_sessions(sessions: &Load<Sessions>) -> Option<AnyView> {
+fn running_sessions(sessions: &Load<Sessions>) -> Option<Html> {
     let Load::Ready(list) = sessions else { return None };
     let rows = list.sessions.iter().map(|session| {
-        let detail = view! { <span class="path">{session.working_directory.clone()}</span> };
+        let detail = html! { <span class="path">{session.working_directory.clone()}</span> };
         let status = if session.busy { "Working" } else { "Idle" };
-        let status = view! { <span class="running-status">{status}</span> };
+        let status = html! { <span class="running-status">{status}</span> };
         let url = session_url(session.session_id);
-        running_row(url, session.model_id.clone(), detail.erase(), status.erase())
+        running_row(url, session.model_id.clone(), detail, status)
     });
     running_list("running-sessions-list", "Open sessions", rows.collect())
 }
 
-fn running_jobs(jobs: &Load<RunningJobs>) -> Option<AnyView> {
+fn running_jobs(jobs: &Load<RunningJobs>) -> Option<Html> {
     let Load::Ready(list) = jobs else { return None };
     let rows = list.jobs.iter().map(|job| {
         let time = local_time(&job.start_time);
-        let detail = view! { <time datetime=job.start_time.clone()>{time}</time> };
+        let detail = html! { <time datetime=job.start_time.clone()>{time}</time> };
         let url = tracking_url(&job.job_name, Some(job.job_id));
         let reason = job.reason.clone().map(|reason| {
-            view! { <span class="running-reason">{reason}</span> }
+            html! { <span class="running-reason">{reason}</span> }
         });
-        let detail = view! { {detail} {reason} };
+        let detail = html! { {detail} {reason} };
         let state = job.state;
-        let status = view! {
+        let status = html! {
             <span class="running-status state-badge" data-state=state.as_str()>
                 {job_word(state)}
             </span>
         };
-        running_row(url, job.job_name.clone(), detail.erase(), status.erase())
+        running_row(url, job.job_name.clone(), detail, status)
     });
     running_list("running-jobs-list", "Jobs", rows.collect())
 }
 
 /// `None` if nothing is running.
-fn running_list(id: &'static str, title: &'static str, rows: Vec<AnyView>) -> Option<AnyView> {
+fn running_list(id: &'static str, title: &'static str, rows: Vec<Html>) -> Option<Html> {
     if rows.is_empty() {
         return None;
     }
-    Some(
-        view! {
-            <section id=id class="card running-list">
-                <h2>{title}</h2>
-                <ul>{rows}</ul>
-            </section>
-        }
-        .erase(),
-    )
+    Some(html! {
+        <section id=id class="card running-list">
+            <h2>{title}</h2>
+            <ul>{rows}</ul>
+        </section>
+    })
 }
 
-fn running_row(url: String, name: String, detail: AnyView, status: AnyView) -> AnyView {
-    view! {
+fn running_row(url: String, name: String, detail: Html, status: Html) -> Html {
+    html! {
         <li>
-            <A href=url attr:class="button">
+            <a href=url class="button">
                 "View"
-            </A>
+            </a>
             <span class="running-name">{name}</span>
             <span class="running-detail">{detail}</span>
             {status}
         </li>
     }
-    .erase()
 }
 
 #[cfg(test)]

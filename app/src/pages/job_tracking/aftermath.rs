@@ -5,12 +5,12 @@ use leptos::prelude::*;
 use super::Page;
 use super::retry::{RetryFrom, draw_retry};
 use super::run_again::draw_run_again;
-use crate::erase::Erase;
+use crate::html::{Html, html};
 use crate::state::job::{JobState, Lineage};
 use crate::state::tracking::Tracking;
 
 /// `.job-actions`, once the run has ended, and `.job-lineage`, if there is another run to link to.
-pub(super) fn draw_aftermath(page: Page, tracking: Tracking) -> AnyView {
+pub(super) fn draw_aftermath(page: Page, tracking: Tracking) -> Html {
     let lineage = Memo::new(move |_| tracking.job.with(|job| job.lineage.clone()));
     let can_retry =
         Memo::new(move |_| page.shows_its_run() && tracking.job.with(JobState::can_retry));
@@ -18,24 +18,23 @@ pub(super) fn draw_aftermath(page: Page, tracking: Tracking) -> AnyView {
     let can_run_again = Memo::new(move |_| {
         page.shows_its_run() && tracking.job.with(JobState::has_ended) && page.task_count() > 0
     });
-    view! {
+    html! {
         <div class="job-actions">
             {move || can_retry.get().then(|| draw_retry(page, tracking, RetryFrom::Failure))}
             {move || can_run_again.get().then(|| draw_run_again(page, lineage))}
         </div>
         {move || lineage.with(|lineage| draw_lineage(page, lineage))}
     }
-    .erase()
 }
 
 /// The runs that this one retries and is retried by.
-fn draw_lineage(page: Page, lineage: &Lineage) -> Option<AnyView> {
+fn draw_lineage(page: Page, lineage: &Lineage) -> Option<Html> {
     let Lineage { retried_from, retries, .. } = lineage;
     if retried_from.is_none() && retries.is_empty() {
         return None;
     }
     let from = retried_from.map(|id| {
-        view! {
+        html! {
             <span>
                 "Retry of "
                 <a id="job-retried-from" href=page.run_url(id)>
@@ -45,15 +44,15 @@ fn draw_lineage(page: Page, lineage: &Lineage) -> Option<AnyView> {
         }
     });
     let links = retries.iter().enumerate().map(|(index, id)| {
-        view! {
+        html! {
             <a class="job-retry-link" href=page.run_url(*id)>
                 {retry_name(index, retries.len())}
             </a>
         }
     });
-    let links = links.collect_view();
-    let retried = (!retries.is_empty()).then(|| view! { <span>"Retried as " {links}</span> });
-    Some(view! { <p class="job-lineage">{from} {retried}</p> }.erase())
+    let links = links.collect::<Html>();
+    let retried = (!retries.is_empty()).then(|| html! { <span>"Retried as " {links}</span> });
+    Some(html! { <p class="job-lineage">{from} {retried}</p> })
 }
 
 /// What a retry is called, of so many, the oldest first.

@@ -2,11 +2,11 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use leptos_router::hooks::use_navigate;
 
 use super::Page;
 use crate::api;
-use crate::erase::Erase;
+use crate::html::{Html, html};
+use crate::router::navigator;
 use crate::state::job::JobState;
 use crate::state::tracking::Tracking;
 
@@ -49,11 +49,11 @@ impl RetryFrom {
 
 /// `#job-retry-button` or `.work-retry-button`: retries the run, and opens the page of the new one. If
 /// that fails, the reason stands beside the button.
-pub(super) fn draw_retry(page: Page, tracking: Tracking, from: RetryFrom) -> AnyView {
+pub(super) fn draw_retry(page: Page, tracking: Tracking, from: RetryFrom) -> Html {
     let is_busy = RwSignal::new(false);
     let failure = RwSignal::new(None::<String>);
     let id = tracking.job.with_untracked(JobState::id);
-    let navigate = use_navigate();
+    let navigate = navigator();
     let retry = move |_| {
         is_busy.set(true);
         failure.set(None);
@@ -70,7 +70,7 @@ pub(super) fn draw_retry(page: Page, tracking: Tracking, from: RetryFrom) -> Any
         });
     };
     let is_whole = from == RetryFrom::Failure;
-    view! {
+    html! {
         <button
             type="button"
             id=is_whole.then_some("job-retry-button")
@@ -84,8 +84,7 @@ pub(super) fn draw_retry(page: Page, tracking: Tracking, from: RetryFrom) -> Any
         {move || {
             failure
                 .get()
-                .map(|text| view! { <p class="failure" role="alert">{text}</p> })
+                .map(|text| html! { <p class="failure" role="alert">{text}</p> })
         }}
     }
-    .erase()
 }

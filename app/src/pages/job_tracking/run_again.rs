@@ -4,15 +4,14 @@ use leptos::ev::SubmitEvent;
 use leptos::html::Dialog;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::use_navigate;
 
 use super::Page;
 use crate::api;
 use crate::config;
-use crate::erase::Erase;
 use crate::explain::Known;
+use crate::html::{Html, html};
 use crate::pages::jobs::{Field, field_at_fault};
+use crate::router::navigator;
 use crate::state::job::Lineage;
 
 /// What is typed in the form; `None` as long as it is what this run was started with. It stays when
@@ -42,7 +41,7 @@ impl Draft {
     }
 
     /// Starts the job, and opens the page of the new run.
-    fn start(self, navigate: impl Fn(&str, NavigateOptions) + 'static) {
+    fn start(self, navigate: impl Fn(&str) + 'static) {
         if self.is_busy.get_untracked() {
             return;
         }
@@ -68,7 +67,7 @@ impl Draft {
 }
 
 /// The button, and the form that it opens.
-pub(super) fn draw_run_again(page: Page, given: Memo<Lineage>) -> AnyView {
+pub(super) fn draw_run_again(page: Page, given: Memo<Lineage>) -> Html {
     let panel = NodeRef::<Dialog>::new();
     let draft = Draft {
         page,
@@ -90,12 +89,12 @@ pub(super) fn draw_run_again(page: Page, given: Memo<Lineage>) -> AnyView {
             panel.close();
         }
     };
-    let navigate = use_navigate();
+    let navigate = navigator();
     let start = move |event: SubmitEvent| {
         event.prevent_default();
         draft.start(navigate.clone());
     };
-    view! {
+    html! {
         <button
             type="button"
             id="job-run-again-button"
@@ -126,33 +125,32 @@ pub(super) fn draw_run_again(page: Page, given: Memo<Lineage>) -> AnyView {
             </form>
         </dialog>
     }
-    .erase()
 }
 
 /// The folder and the input, each above what is wrong with it.
-fn draw_fields(draft: Draft) -> AnyView {
+fn draw_fields(draft: Draft) -> Html {
     let takes_input = Memo::new(move |_| draft.page.takes_input());
     let reason = move |field| {
         draft.failure.get().filter(|(at_fault, _)| *at_fault == field).map(|(_, reason)| {
-            view! { <p class="failure" role="alert">{reason}</p> }
+            html! { <p class="failure" role="alert">{reason}</p> }
         })
     };
     let input = move || {
         takes_input.get().then(|| {
-            view! {
+            html! {
                 <label class="field" for="run-again-input">
                     <span class="field-label">"User input"</span>
                     <textarea
                         id="run-again-input"
                         rows="5"
                         prop:value=move || draft.input()
-                        on:input:target=move |event| draft.input.set(Some(event.target().value()))
+                        on:input=move |event| draft.input.set(Some(event_target_value(&event)))
                     ></textarea>
                 </label>
             }
         })
     };
-    view! {
+    html! {
         <label class="field" for="run-again-folder">
             <span class="field-label">"Folder"</span>
             <input
@@ -163,7 +161,7 @@ fn draw_fields(draft: Draft) -> AnyView {
                 spellcheck="false"
                 placeholder="/absolute/path"
                 prop:value=move || draft.folder()
-                on:input:target=move |event| draft.folder.set(Some(event.target().value()))
+                on:input=move |event| draft.folder.set(Some(event_target_value(&event)))
             />
         </label>
         {move || reason(Field::Folder)}
@@ -171,5 +169,4 @@ fn draw_fields(draft: Draft) -> AnyView {
         {move || reason(Field::Input)}
         {move || reason(Field::Form)}
     }
-    .erase()
 }

@@ -7,6 +7,7 @@ use wire::{JobId, JobStatus, WorkState};
 use super::{Page, Run};
 use crate::api;
 use crate::components::budget_meters::BudgetMeters;
+use crate::html::{Html, html};
 use crate::poll::Connection;
 use crate::state::job::{JobState, describe_progress};
 use crate::state::spending;
@@ -14,7 +15,7 @@ use crate::state::tracking::Tracking;
 
 /// The status bar of a job.
 #[component]
-pub(super) fn StatusBar(page: Page) -> impl IntoView {
+pub(super) fn StatusBar(page: Page) -> Html {
     let state = move || match page.tracking {
         Some(tracking) => {
             let is_unknown = tracking.connection.with(|it| *it == Connection::NotFound);
@@ -23,16 +24,16 @@ pub(super) fn StatusBar(page: Page) -> impl IntoView {
         None if page.run == Run::Preview => "PREVIEW",
         None => state_name(None, true),
     };
-    view! {
+    html! {
         <div id="job-status-bar">
             <h1>{page.job_name.get_value()}</h1>
             <span id="job-status-label" class=move || state().to_lowercase() role="status">
                 "JOB: "
                 {state}
             </span>
-            {page.tracking.map(|tracking| view! { <Progress page=page tracking=tracking /> })}
+            {page.tracking.map(|tracking| html! { <Progress page=page tracking=tracking /> })}
             {match page.run {
-                Run::Followed(id) => page.tracking.map(|it| view! { <StopButton id=id tracking=it /> }),
+                Run::Followed(id) => page.tracking.map(|it| html! { <StopButton id=id tracking=it /> }),
                 Run::Preview | Run::Nonsense => None,
             }}
         </div>
@@ -53,7 +54,7 @@ fn state_name(status: Option<JobStatus>, is_unknown: bool) -> &'static str {
 
 /// The progress, and how long the job has been running.
 #[component]
-fn Progress(page: Page, tracking: Tracking) -> impl IntoView {
+fn Progress(page: Page, tracking: Tracking) -> Html {
     let states = Memo::new(move |_| tracking.job.with(|job| job.status.map(|_| job.states())));
     let has_ended = Memo::new(move |_| tracking.job.with(JobState::has_ended));
     let total = move || page.task_count().max(1);
@@ -66,7 +67,7 @@ fn Progress(page: Page, tracking: Tracking) -> impl IntoView {
         let total = page.task_count();
         states.get().map(|states| describe_progress(&states, total, has_ended.get()))
     };
-    view! {
+    html! {
         <span class="job-progress">{progress}</span>
         <span class="job-elapsed" aria-label="Elapsed time">
             {move || tracking.job_elapsed()}
@@ -84,19 +85,19 @@ fn Progress(page: Page, tracking: Tracking) -> impl IntoView {
 
 /// The usage of its sessions, what is left of the budget, and whether a person is waited for.
 #[component]
-fn Aside(page: Page, tracking: Tracking) -> impl IntoView {
+fn Aside(page: Page, tracking: Tracking) -> Html {
     let usage = Memo::new(move |_| tracking.job.with(|job| spending::describe(&job.usage())));
     let budget = Signal::derive(move || Some(tracking.budget()));
     let asking = Memo::new(move |_| tracking.asking());
-    view! {
-        {move || usage.get().map(|text| view! { <span class="job-usage">{text}</span> })}
+    html! {
+        {move || usage.get().map(|text| html! { <span class="job-usage">{text}</span> })}
         <BudgetMeters known=budget />
         <div class="job-asking" role="status">
             {move || {
                 asking
                     .get()
                     .map(|work| {
-                        view! {
+                        html! {
                             <button
                                 type="button"
                                 class="waiting-hint"
@@ -120,7 +121,7 @@ fn count_ended(states: &[WorkState]) -> usize {
 
 /// `#stop-job-button`: stops the job.
 #[component]
-fn StopButton(id: JobId, tracking: Tracking) -> impl IntoView {
+fn StopButton(id: JobId, tracking: Tracking) -> Html {
     let is_stopping = RwSignal::new(false);
     let failure = RwSignal::new(None::<String>);
     let stop = move |_| {
@@ -133,7 +134,7 @@ fn StopButton(id: JobId, tracking: Tracking) -> impl IntoView {
             failure.try_set(result.err().map(|error| error.to_string()));
         });
     };
-    view! {
+    html! {
         <button
             type="button"
             id="stop-job-button"
@@ -143,7 +144,7 @@ fn StopButton(id: JobId, tracking: Tracking) -> impl IntoView {
         >
             "Stop Job"
         </button>
-        {move || failure.get().map(|text| view! { <p class="failure" role="alert">{text}</p> })}
+        {move || failure.get().map(|text| html! { <p class="failure" role="alert">{text}</p> })}
     }
 }
 

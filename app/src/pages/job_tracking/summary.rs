@@ -7,13 +7,14 @@ use wire::EntityState;
 use super::Page;
 use super::aftermath::draw_aftermath;
 use crate::components::verdicts::Verdicts;
+use crate::html::{Html, html};
 use crate::state::job::JobState;
 use crate::state::tracking::Tracking;
 use crate::wording::job_word;
 
 /// The summary of a followed job. Empty until its state is known.
 #[component]
-pub(super) fn Summary(page: Page, tracking: Tracking) -> impl IntoView {
+pub(super) fn Summary(page: Page, tracking: Tracking) -> Html {
     let state = Memo::new(move |_| tracking.job.with(JobState::state));
     let reason = Memo::new(move |_| tracking.job.with(JobState::reason));
     let judged = Memo::new(move |_| {
@@ -23,14 +24,14 @@ pub(super) fn Summary(page: Page, tracking: Tracking) -> impl IntoView {
             named.collect::<Vec<_>>()
         })
     });
-    view! {
+    html! {
         <section id="job-summary" aria-label="Summary">
             <p class="job-state" role="status">
                 {move || {
                     state
                         .get()
                         .map(|state| {
-                            view! {
+                            html! {
                                 <span class="state-badge" data-state=state.as_str()>
                                     {job_word(state)}
                                 </span>
@@ -40,11 +41,11 @@ pub(super) fn Summary(page: Page, tracking: Tracking) -> impl IntoView {
                 {move || {
                     shown_reason(state.get(), reason.get())
                         .map(|(reason, work)| {
-                            view! {
+                            html! {
                                 <span class="job-reason">{reason}</span>
                                 {work
                                     .map(|work| {
-                                        view! {
+                                        html! {
                                             <button
                                                 type="button"
                                                 class="button show-fault"

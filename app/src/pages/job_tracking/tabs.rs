@@ -11,7 +11,7 @@ use super::retry::{RetryFrom, draw_retry};
 use crate::components::permission_card::{Asked, PermissionCard};
 use crate::components::session_responses::SessionResponses;
 use crate::components::verdicts::Verdicts;
-use crate::erase::Erase;
+use crate::html::{Html, each, html};
 use crate::state::feed::Feed;
 use crate::state::job::{JobState, Judged, Past, Standing, Work};
 use crate::state::spending;
@@ -19,7 +19,7 @@ use crate::wording::{CARRIED_OVER, work_word};
 
 /// The tabs of a work. A new run of it has new tabs.
 #[component]
-pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
+pub(super) fn TaskTabs(page: Page, work: u32) -> Html {
     let look = move |look: fn(&Work<Feed>) -> usize| {
         let work = page.tracking.map(|it| it.job.with(|job| job.work(work).map(look)));
         work.flatten().unwrap_or_default()
@@ -50,14 +50,14 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
     };
     let standing =
         Memo::new(move |_| page.tracking.map(|it| it.standing(work)).unwrap_or_default());
-    view! {
+    html! {
         <div class="tab-container">
             <TaskHead page=page work=work standing=standing />
             <div class="tab-headers" role="tablist" aria-label="Sessions of the task" on:keydown=press>
-                <For
-                    each=move || 0..=attempts.get()
-                    key=|index| *index
-                    children=move |index| {
+                {each(
+                    move || (0..=attempts.get()).collect(),
+                    |index| *index,
+                    move |index| {
                         let is_chosen = move || chosen.get() == index;
                         let works = move || {
                             run.track();
@@ -67,7 +67,7 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
                             run.track();
                             tab(page, work, index).is_some_and(|feed| feed.waiting.get() > 0)
                         };
-                        view! {
+                        html! {
                             <button
                                 type="button"
                                 id=tab_id(index)
@@ -83,8 +83,8 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
                                 {tab_name(index)}
                             </button>
                         }
-                    }
-                />
+                    },
+                )}
             </div>
             <button
                 type="button"
@@ -104,7 +104,7 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
                 {move || {
                     run.track();
                     match tab(page, work, chosen.get()) {
-                        Some(feed) => view! { <Said feed=feed /> }.erase(),
+                        Some(feed) => html! { <Said feed=feed /> },
                         None => draw_nothing(page, standing),
                     }
                 }}
@@ -115,7 +115,7 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> impl IntoView {
 
 /// How the task stands, why, what is asked about it, and what was judged in it.
 #[component]
-fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> impl IntoView {
+fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> Html {
     let usage = Memo::new(move |_| {
         page.tracking.and_then(|it| it.job.with(|job| spending::describe(&job.usage_of(work))))
     });
@@ -135,12 +135,12 @@ fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> impl IntoView {
     let asked = Memo::new(move |_| {
         page.tracking.map(|it| it.job.with(|job| job.questions_about(work))).unwrap_or_default()
     });
-    view! {
+    html! {
         <div class="tab-top">
             <h2 class="tab-title">
                 {move || page.label(work)}
                 <span class="tab-state">{move || describe(&standing.get(), elapsed())}</span>
-                {move || usage.get().map(|text| view! { <span class="tab-usage">{text}</span> })}
+                {move || usage.get().map(|text| html! { <span class="tab-usage">{text}</span> })}
             </h2>
             {move || {
                 let tracking = page.tracking.filter(|_| can_retry.get());
@@ -148,42 +148,42 @@ fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> impl IntoView {
             }}
         </div>
         <div class="tab-judged">
-            {move || standing.get().reason.map(|text| view! { <p class="tab-reason">{text}</p> })}
-            {move || recovery(&standing.get()).map(|text| view! { <p class="tab-recovery">{text}</p> })}
-            {move || asked.get().into_iter().map(draw_question).collect_view()}
+            {move || standing.get().reason.map(|text| html! { <p class="tab-reason">{text}</p> })}
+            {move || recovery(&standing.get()).map(|text| html! { <p class="tab-recovery">{text}</p> })}
+            {move || asked.get().into_iter().map(draw_question).collect::<Html>()}
             <Verdicts judged=judged.into() />
         </div>
     }
 }
 
-fn draw_question(item: InboxItem) -> AnyView {
-    view! { <PermissionCard asked=Asked::in_inbox(item) outcome=Signal::stored(None) /> }.erase()
+fn draw_question(item: InboxItem) -> Html {
+    html! { <PermissionCard asked=Asked::in_inbox(item) outcome=Signal::stored(None) /> }
 }
 
 /// The content of a tab without a conversation: why there is none.
-fn draw_nothing(page: Page, standing: Memo<Standing>) -> AnyView {
+fn draw_nothing(page: Page, standing: Memo<Standing>) -> Html {
     let is_carried = Memo::new(move |_| standing.with(|it| it.past == Some(Past::CarriedOver)));
     let link = move || {
         let tracking = page.tracking.filter(|_| is_carried.get())?;
         // The status that says what was carried over says from where.
         let id = tracking.job.with_untracked(|job| job.lineage.retried_from)?;
         let address = page.run_url(id);
-        Some(view! {
+        Some(html! {
             " "
             <a class="carried-from" href=address>
                 "Open that run"
             </a>
         })
     };
-    view! { <p class="empty">{move || standing.with(why_nothing)} {link}</p> }.erase()
+    html! { <p class="empty">{move || standing.with(why_nothing)} {link}</p> }
 }
 
 /// The conversation in a tab.
 #[component]
-fn Said(feed: Feed) -> impl IntoView {
+fn Said(feed: Feed) -> Html {
     let is_gone = Memo::new(move |_| !feed.is_working() && feed.blocks.with(Vec::is_empty));
-    view! {
-        {move || is_gone.get().then(|| view! { <p class="empty">{GONE}</p> })}
+    html! {
+        {move || is_gone.get().then(|| html! { <p class="empty">{GONE}</p> })}
         <SessionResponses feed=feed />
     }
 }

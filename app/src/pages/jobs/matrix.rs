@@ -5,12 +5,12 @@ use wire::entry::{GridCell, GridRow};
 
 use super::{Draft, Field};
 use crate::components::stop_server::StopServer;
-use crate::erase::Erase;
+use crate::html::{Html, html};
 use crate::load::Load;
 
 /// The matrix. At most one job is selected.
 #[component]
-pub(super) fn Matrix(draft: Draft, stopped: RwSignal<bool>) -> impl IntoView {
+pub(super) fn Matrix(draft: Draft, stopped: RwSignal<bool>) -> Html {
     let failure = RwSignal::new(None::<String>);
     // Errors of the list are shown in the same place as those of a start.
     Effect::new(move |_| {
@@ -32,7 +32,7 @@ pub(super) fn Matrix(draft: Draft, stopped: RwSignal<bool>) -> impl IntoView {
     };
     let columns = move || columns(&grid());
     let on_stopped = Callback::new(move |()| stopped.set(true));
-    view! {
+    html! {
         <section id="matrix-part" class="part">
             <table id="matrix-table">
                 <thead>
@@ -47,7 +47,7 @@ pub(super) fn Matrix(draft: Draft, stopped: RwSignal<bool>) -> impl IntoView {
                 </thead>
                 <tbody>{move || rows(draft, &grid())}</tbody>
             </table>
-            {move || empty().map(|text| view! { <p class="empty">{text}</p> })}
+            {move || empty().map(|text| html! { <p class="empty">{text}</p> })}
         </section>
     }
 }
@@ -57,12 +57,12 @@ fn columns(grid: &[GridRow]) -> usize {
     1 + grid.iter().map(|row| row.jobs.len()).max().unwrap_or(0)
 }
 
-fn rows(draft: Draft, grid: &[GridRow]) -> Vec<AnyView> {
+fn rows(draft: Draft, grid: &[GridRow]) -> Vec<Html> {
     let columns = columns(grid);
     let rows = grid.iter().map(|row| {
         let jobs = row.jobs.iter().map(Option::as_ref).chain(std::iter::repeat(None));
         let cells: Vec<_> = jobs.take(columns - 1).map(|job| cell(draft, job)).collect();
-        view! {
+        html! {
             <tr>
                 <th class="matrix-keyword" scope="row">
                     {row.keyword.clone()}
@@ -70,12 +70,11 @@ fn rows(draft: Draft, grid: &[GridRow]) -> Vec<AnyView> {
                 {cells}
             </tr>
         }
-        .erase()
     });
     rows.collect()
 }
 
-fn cell(draft: Draft, job: Option<&GridCell>) -> impl IntoView + use<> {
+fn cell(draft: Draft, job: Option<&GridCell>) -> Html {
     let button = job.map(|job| {
         let selected = draft.selected;
         let name = StoredValue::new(job.job_name.clone());
@@ -87,7 +86,7 @@ fn cell(draft: Draft, job: Option<&GridCell>) -> impl IntoView + use<> {
             selected.set((!again).then(|| name.get_value()));
             draft.failure.set(None);
         };
-        view! {
+        html! {
             <button
                 type="button"
                 class="matrix-job-btn"
@@ -100,7 +99,7 @@ fn cell(draft: Draft, job: Option<&GridCell>) -> impl IntoView + use<> {
             </button>
         }
     });
-    view! { <td>{button}</td> }
+    html! { <td>{button}</td> }
 }
 
 #[cfg(test)]

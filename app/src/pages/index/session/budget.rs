@@ -10,7 +10,7 @@ use wire::{BudgetLimit, SessionBudget, SessionId};
 
 use crate::api;
 use crate::components::budget_meters::BudgetMeters;
-use crate::erase::Erase;
+use crate::html::{Html, html};
 use crate::load::{Load, Loader};
 use crate::state::budget::{field, read_fields};
 use crate::state::feed::Feed;
@@ -58,9 +58,9 @@ impl KnownBudget {
 
 /// What was used of the session's budget.
 #[component]
-pub(super) fn SessionMeters(known: KnownBudget) -> impl IntoView {
+pub(super) fn SessionMeters(known: KnownBudget) -> Html {
     let known = Signal::derive(move || known.get().map(|known| (known.budget, known.spent)));
-    view! { <BudgetMeters known=known /> }
+    html! { <BudgetMeters known=known /> }
 }
 
 /// The button, and the panel that it opens. `failure` is what is shown below the prompt: a budget that
@@ -70,7 +70,7 @@ pub(super) fn BudgetPanel(
     id: SessionId,
     known: KnownBudget,
     failure: RwSignal<Option<String>>,
-) -> impl IntoView {
+) -> Html {
     let panel = NodeRef::<Dialog>::new();
     let fields = BudgetLimit::ALL.map(|_| RwSignal::new(String::new()));
     let problem = RwSignal::new(None::<String>);
@@ -116,8 +116,8 @@ pub(super) fn BudgetPanel(
         });
     };
     let inputs = BudgetLimit::ALL.into_iter().zip(fields);
-    let inputs = inputs.map(|(limit, text)| draw_field(limit, text)).collect_view().erase();
-    view! {
+    let inputs = inputs.map(|(limit, text)| draw_field(limit, text)).collect::<Html>();
+    html! {
         <button type="button" id="budget-button" class="button" on:click=open>
             "Budget"
         </button>
@@ -132,7 +132,7 @@ pub(super) fn BudgetPanel(
                     problem
                         .get()
                         .map(|text| {
-                            view! { <p id="budget-problem" class="failure" role="alert">{text}</p> }
+                            html! { <p id="budget-problem" class="failure" role="alert">{text}</p> }
                         })
                 }}
                 <div class="button-row">
@@ -148,7 +148,7 @@ pub(super) fn BudgetPanel(
     }
 }
 
-fn draw_field(limit: BudgetLimit, text: RwSignal<String>) -> AnyView {
+fn draw_field(limit: BudgetLimit, text: RwSignal<String>) -> Html {
     let (label, step) = match limit {
         BudgetLimit::Minutes => ("Minutes", "any"),
         BudgetLimit::Turns => ("Turns", "1"),
@@ -156,7 +156,7 @@ fn draw_field(limit: BudgetLimit, text: RwSignal<String>) -> AnyView {
         BudgetLimit::Cost => ("Cost", "any"),
     };
     let id = format!("budget-{}", limit.name());
-    view! {
+    html! {
         <div class="field">
             <label class="field-label" for=id.clone()>
                 {label}
@@ -169,9 +169,8 @@ fn draw_field(limit: BudgetLimit, text: RwSignal<String>) -> AnyView {
                 inputmode="decimal"
                 autocomplete="off"
                 prop:value=text
-                on:input:target=move |event| text.set(event.target().value())
+                on:input=move |event| text.set(event_target_value(&event))
             />
         </div>
     }
-    .erase()
 }

@@ -2,26 +2,26 @@
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use leptos_router::NavigateOptions;
-use leptos_router::hooks::use_navigate;
 use wire::SessionId;
 
 use crate::api;
+use crate::html::{Html, html};
 use crate::pages::index::session_url;
+use crate::router::navigator;
 
 /// The button, and the reason if the session can't be continued.
 #[component]
-pub(super) fn Continue(id: SessionId) -> impl IntoView {
+pub(super) fn Continue(id: SessionId) -> Html {
     let starting = RwSignal::new(false);
     let failure = RwSignal::new(None::<String>);
-    let navigate = use_navigate();
+    let navigate = navigator();
     let start = move |_| {
         starting.set(true);
         failure.set(None);
         let navigate = navigate.clone();
         spawn_local(async move {
             match api::continue_session(id).await {
-                Ok(new) => navigate(&session_url(new), NavigateOptions::default()),
+                Ok(new) => navigate(&session_url(new)),
                 Err(error) => {
                     failure.set(Some(error.to_string()));
                     starting.set(false);
@@ -29,7 +29,7 @@ pub(super) fn Continue(id: SessionId) -> impl IntoView {
             }
         });
     };
-    view! {
+    html! {
         <div class="continue-session">
             <button
                 type="button"
@@ -41,7 +41,7 @@ pub(super) fn Continue(id: SessionId) -> impl IntoView {
                 "Continue in a new session"
             </button>
             {move || {
-                failure.get().map(|reason| view! { <p class="failure" role="alert">{reason}</p> })
+                failure.get().map(|reason| html! { <p class="failure" role="alert">{reason}</p> })
             }}
         </div>
     }

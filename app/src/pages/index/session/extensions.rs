@@ -11,7 +11,7 @@ use wire::{ExtensionInfo, ExtensionState, ExtensionTrust, Extensions, SessionId}
 
 use crate::api::{self, ApiError};
 use crate::components::log_line::LogLine;
-use crate::erase::Erase;
+use crate::html::{Html, html};
 use crate::load::Load;
 
 /// How often to poll while an extension starts.
@@ -22,7 +22,7 @@ const LINES: usize = 20;
 
 /// `#extensions-button`, and the panel that it opens.
 #[component]
-pub(super) fn ExtensionsPanel(id: SessionId) -> impl IntoView {
+pub(super) fn ExtensionsPanel(id: SessionId) -> Html {
     let panel = NodeRef::<Dialog>::new();
     let is_open = RwSignal::new(false);
     let known = RwSignal::new(Load::<Extensions>::Pending);
@@ -51,7 +51,7 @@ pub(super) fn ExtensionsPanel(id: SessionId) -> impl IntoView {
     });
     let reload = move |_| take(known, is_busy, api::reload_extensions(id));
     let trust = move |trust| take(known, is_busy, api::trust_extensions(id, trust));
-    view! {
+    html! {
         <button type="button" id="extensions-button" class="button" on:click=open>
             "Extensions"
         </button>
@@ -109,21 +109,20 @@ fn draw(
     known: &Load<Extensions>,
     is_busy: RwSignal<bool>,
     trust: Callback<ExtensionTrust>,
-) -> AnyView {
+) -> Html {
     match known {
-        Load::Pending => view! { <p class="waiting">"Loading …"</p> }.erase(),
+        Load::Pending => html! { <p class="waiting">"Loading …"</p> },
         Load::Failed(error) => {
-            view! { <p class="failure" role="alert">{error.to_string()}</p> }.erase()
+            html! { <p class="failure" role="alert">{error.to_string()}</p> }
         }
         Load::Ready(known) => {
-            let all = known.extensions.iter().map(draw_extension).collect_view().erase();
+            let all = known.extensions.iter().map(draw_extension).collect::<Html>();
             let none = known.extensions.is_empty().then_some(NONE);
-            view! {
+            html! {
                 {draw_trust(known, is_busy, trust)}
-                {none.map(|text| view! { <p class="empty">{text}</p> })}
+                {none.map(|text| html! { <p class="empty">{text}</p> })}
                 <ul class="extension-list">{all}</ul>
             }
-            .erase()
         }
     }
 }
@@ -136,7 +135,7 @@ fn draw_trust(
     known: &Extensions,
     is_busy: RwSignal<bool>,
     trust: Callback<ExtensionTrust>,
-) -> AnyView {
+) -> Html {
     let is_changed = known.extensions.iter().any(|one| one.state == ExtensionState::Untrusted);
     let (text, word, button) = if known.trusted && is_changed {
         (
@@ -159,7 +158,7 @@ fn draw_trust(
             "Allow extensions in this folder",
         )
     };
-    view! {
+    html! {
         <div class="extension-trust" class:untrusted=!known.trusted>
             <p>{text} " " <span class="path">{known.folder.clone()}</span></p>
             <button
@@ -173,18 +172,17 @@ fn draw_trust(
             </button>
         </div>
     }
-    .erase()
 }
 
-fn draw_extension(one: &ExtensionInfo) -> AnyView {
+fn draw_extension(one: &ExtensionInfo) -> Html {
     let first = one.log.len().saturating_sub(LINES);
     let lines = one.log[first..].iter().map(|line| {
         let message = line.message.clone();
-        view! { <LogLine extension=None level=line.level message=message fleeting=false /> }
+        html! { <LogLine extension=None level=line.level message=message fleeting=false /> }
     });
-    let lines = lines.collect_view().erase();
+    let lines = lines.collect::<Html>();
     let log = (!one.log.is_empty()).then(|| {
-        view! {
+        html! {
             <details class="extension-lines">
                 <summary>"Log"</summary>
                 {lines}
@@ -192,17 +190,16 @@ fn draw_extension(one: &ExtensionInfo) -> AnyView {
         }
     });
     let reason = one.reason.clone();
-    view! {
+    html! {
         <li class="extension" data-name=one.name.clone()>
             <span class="extension-name">{one.name.clone()}</span>
             <span class="extension-source">{one.source.as_str()}</span>
             <span class=format!("extension-state {}", one.state)>{state_text(one.state)}</span>
-            {reason.map(|reason| view! { <p class="extension-reason">{reason}</p> })}
-            {describe(&one.tools, one.hooks).map(|text| view! { <p class="extension-parts">{text}</p> })}
+            {reason.map(|reason| html! { <p class="extension-reason">{reason}</p> })}
+            {describe(&one.tools, one.hooks).map(|text| html! { <p class="extension-parts">{text}</p> })}
             {log}
         </li>
     }
-    .erase()
 }
 
 fn state_text(state: ExtensionState) -> &'static str {

@@ -6,6 +6,7 @@ use wire::SessionId;
 
 use crate::api::{self, ApiError};
 use crate::components::stop_server::StopServer;
+use crate::html::{Html, html};
 
 /// Why the page no longer shows the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub(super) fn LeaveButtons(
     id: SessionId,
     left: RwSignal<Option<Left>>,
     failure: RwSignal<Option<String>>,
-) -> impl IntoView {
+) -> Html {
     let close = move |_| {
         spawn_local(async move {
             match end_session(id).await {
@@ -30,7 +31,7 @@ pub(super) fn LeaveButtons(
         });
     };
     let stopped = Callback::new(move |()| leave(left, Left::ServerStopped));
-    view! {
+    html! {
         <div class="button-group">
             <StopServer own=Some(id) on_stopped=stopped failure=failure />
             <button type="button" id="close-session-button" class="button" on:click=close>

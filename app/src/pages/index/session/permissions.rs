@@ -6,11 +6,12 @@ use wire::{PermissionMode, SessionId};
 
 use crate::api;
 use crate::components::permission_select::PermissionSelect;
+use crate::html::{Html, html};
 use crate::load::{Load, Loader};
 
 /// Shows the session's permission mode, and changes it.
 #[component]
-pub(super) fn PermissionChoice(id: SessionId, failure: RwSignal<Option<String>>) -> impl IntoView {
+pub(super) fn PermissionChoice(id: SessionId, failure: RwSignal<Option<String>>) -> Html {
     let sessions = Loader::new(api::sessions);
     let chosen = RwSignal::new(None::<PermissionMode>);
     let mode = Signal::derive(move || {
@@ -34,7 +35,7 @@ pub(super) fn PermissionChoice(id: SessionId, failure: RwSignal<Option<String>>)
             }
         });
     };
-    view! {
+    html! {
         <div class="choice">
             <label for="permission-select">"Permissions:"</label>
             <PermissionSelect mode=mode on_choice=Callback::new(choose) />

@@ -11,6 +11,7 @@ use super::extensions::ExtensionsPanel;
 use super::leaving::{LeaveButtons, Left};
 use super::permissions::PermissionChoice;
 use crate::api;
+use crate::html::{Html, html};
 use crate::load::{Load, Loader};
 use crate::poll::Connection;
 use crate::state::feed::Feed;
@@ -108,7 +109,7 @@ pub(super) fn Request(
     task: RwSignal<Option<TaskId>>,
     feed: Feed,
     left: RwSignal<Option<Left>>,
-) -> impl IntoView {
+) -> Html {
     let draft = Draft {
         id,
         feed,
@@ -126,7 +127,7 @@ pub(super) fn Request(
             draft.send();
         }
     };
-    view! {
+    html! {
         <div class="choices">
             <TaskChoice draft=draft />
             <PermissionChoice id=id failure=failure />
@@ -142,8 +143,8 @@ pub(super) fn Request(
             aria-describedby="request-problem"
             placeholder=move || chosen.with(|task| placeholder(task.as_ref()))
             prop:value=prompt
-            on:input:target=move |event| {
-                prompt.set(event.target().value());
+            on:input=move |event| {
+                prompt.set(event_target_value(&event));
                 draft.changed();
             }
             on:keydown=press
@@ -152,7 +153,7 @@ pub(super) fn Request(
             failure
                 .get()
                 .map(|reason| {
-                    view! { <p id="request-problem" class="failure" role="alert">{reason}</p> }
+                    html! { <p id="request-problem" class="failure" role="alert">{reason}</p> }
                 })
         }}
         <div class="button-row">
@@ -183,7 +184,7 @@ pub(super) fn Request(
 
 /// `#task-select`: the task that Send starts instead of sending a prompt.
 #[component]
-fn TaskChoice(draft: Draft) -> impl IntoView {
+fn TaskChoice(draft: Draft) -> Html {
     let chosen = draft.chosen;
     let tasks = Loader::new(api::tasks);
     let name = move || chosen.with(|task| task.as_ref().map_or("", |task| &task.name).to_owned());
@@ -191,19 +192,19 @@ fn TaskChoice(draft: Draft) -> impl IntoView {
         Load::Ready(list) => list
             .tasks
             .into_iter()
-            .map(|task| view! { <option value=task.name.clone()>{task.name.clone()}</option> })
+            .map(|task| html! { <option value=task.name.clone()>{task.name.clone()}</option> })
             .collect(),
         _ => Vec::new(),
     };
-    view! {
+    html! {
         <div class="choice">
             <label for="task-select">"Choose a Task:"</label>
             <select
                 id="task-select"
                 autocomplete="off"
                 prop:value=name
-                on:change:target=move |event| {
-                    chosen.set(find(&tasks.state.get_untracked(), &event.target().value()));
+                on:change=move |event| {
+                    chosen.set(find(&tasks.state.get_untracked(), &event_target_value(&event)));
                     draft.changed();
                 }
             >
@@ -212,7 +213,7 @@ fn TaskChoice(draft: Draft) -> impl IntoView {
             </select>
             {move || match tasks.state.get() {
                 Load::Failed(error) => Some(
-                    view! { <span class="failure" role="alert">{format!("No tasks: {error}")}</span> },
+                    html! { <span class="failure" role="alert">{format!("No tasks: {error}")}</span> },
                 ),
                 _ => None,
             }}

@@ -1,0 +1,23 @@
+//! The title of the window.
+
+#[cfg(not(feature = "ssr"))]
+use leptos::prelude::*;
+
+use crate::html::Html;
+
+/// Shows the text before the name of the portal; without a text there is only the name.
+pub(crate) fn window_title(text: impl Fn() -> String + Send + Sync + 'static) -> Html {
+    let text = move || {
+        let text = text();
+        if text.is_empty() {
+            "Copilot Portal".to_owned()
+        } else {
+            format!("{text} · Copilot Portal")
+        }
+    };
+    #[cfg(feature = "ssr")]
+    let _ = leptos_meta::Title(leptos_meta::TitleProps::builder().text(text).build());
+    #[cfg(not(feature = "ssr"))]
+    Effect::new(move |_| document().set_title(&text()));
+    Html::fragment()
+}
