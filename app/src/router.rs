@@ -22,10 +22,18 @@ impl Address {
 
     #[cfg(feature = "hydrate")]
     fn set(self, path: String, query: String) {
-        // Both change before anything that follows them is drawn.
+        let is_new = |signal: RwSignal<String>, value: &str| signal.with_untracked(|it| it != value);
+        let (is_new_path, is_new_query) = (is_new(self.path, &path), is_new(self.query, &query));
+        // Both change before anything that follows them is drawn, and another page before the
+        // arguments of this one: they may be no arguments of it.
         self.path.update_untracked(|known| *known = path);
-        self.query.set(query);
-        self.path.notify();
+        self.query.update_untracked(|known| *known = query);
+        if is_new_path {
+            self.path.notify();
+        }
+        if is_new_query {
+            self.query.notify();
+        }
     }
 }
 
