@@ -13,6 +13,7 @@ mod events;
 mod explain;
 mod flow_chart;
 mod html;
+pub mod icon;
 mod links;
 mod load;
 mod local_time;
