@@ -48,7 +48,12 @@ pub fn shell(assets: AssetPaths, options: LeptosOptions) -> impl IntoView {
                 <meta name="viewport" content="width=device-width, initial-scale=1" />
                 <meta name="color-scheme" content="light dark" />
                 <meta name="description" content="A self-hosted portal for coding agents" />
+                // As the pages' headers (`--surface`), which an installed app's title bar joins.
+                <meta name="theme-color" content="#ffffff" media="(prefers-color-scheme: light)" />
+                <meta name="theme-color" content="#1b202a" media="(prefers-color-scheme: dark)" />
                 <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
+                <link rel="apple-touch-icon" href="/icons/portal-192.png" />
+                <link rel="manifest" href="/manifest.webmanifest" />
                 <link rel="stylesheet" href=css />
                 <link rel="modulepreload" href=js />
                 <link rel="preload" href=wasm r#as="fetch" r#type="application/wasm" crossorigin="anonymous" />

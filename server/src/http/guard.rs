@@ -111,7 +111,9 @@ fn audience(path: &str) -> Audience {
         Audience::Page
     } else if path.starts_with(PACKAGE_PATH)
         || LOGIN_PATHS.contains(&path)
-        || path == "/favicon.svg"
+        // Browsers fetch what an installed app is called and looks like without its cookies.
+        || matches!(path, "/favicon.svg" | "/manifest.webmanifest")
+        || path.starts_with("/icons/")
     {
         Audience::Open
     } else {
