@@ -1,5 +1,7 @@
 //! How long something has been running.
 
+use crate::state::duration::clock;
+
 /// Milliseconds of the browser's clock.
 pub(crate) type Millis = i64;
 
@@ -15,12 +17,7 @@ impl Span {
     /// has not ended.
     pub(crate) fn elapsed(self, now: impl FnOnce() -> Millis) -> Option<String> {
         let start = self.start?;
-        let seconds = (self.end.unwrap_or_else(now) - start).max(0) / 1000;
-        let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-        Some(match hours {
-            0 => format!("{minutes}:{seconds:02}"),
-            hours => format!("{hours}:{minutes:02}:{seconds:02}"),
-        })
+        Some(clock(self.end.unwrap_or_else(now) - start))
     }
 }
 
