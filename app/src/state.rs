@@ -7,6 +7,8 @@ pub(crate) mod budget;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod duration;
 pub(crate) mod feed;
+#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
+pub(crate) mod height;
 pub(crate) mod inbox;
 pub(crate) mod job;
 pub(crate) mod project;
