@@ -15,6 +15,8 @@ pub(crate) mod project;
 mod signals;
 pub(crate) mod spending;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
+pub(crate) mod stop_question;
+#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod title;
 pub(crate) mod tracking;
 pub(crate) mod transcript;
