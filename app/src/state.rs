@@ -18,5 +18,7 @@ pub(crate) mod spending;
 pub(crate) mod stop_question;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod title;
+#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
+pub(crate) mod tool_summary;
 pub(crate) mod tracking;
 pub(crate) mod transcript;
