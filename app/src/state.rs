@@ -8,6 +8,8 @@ pub(crate) mod budget;
 pub(crate) mod duration;
 pub(crate) mod feed;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
+pub(crate) mod grouping;
+#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod height;
 pub(crate) mod inbox;
 pub(crate) mod job;
