@@ -9,9 +9,9 @@
 //!   filter, choices ┘
 //! ```
 
-mod keys;
+pub(crate) mod keys;
 mod timeline;
-mod tree;
+pub(crate) mod tree;
 
 #[cfg(test)]
 mod tests;
@@ -21,10 +21,8 @@ use wire::WorkState;
 use super::duration;
 use super::job::{Millis, Span};
 use crate::wording::work_word;
-pub(crate) use keys::{Move, neighbour};
 use timeline::Timeline;
-use tree::visit_all;
-pub(crate) use tree::{GroupKind, Tree, read_tree};
+use tree::{GroupKind, Tree, visit_all};
 
 /// The group that the outermost rows are in, which has no row itself.
 const ROOT: u32 = 0;

@@ -6,6 +6,8 @@ use wire::chart::Chart;
 use wire::entry::Work;
 use wire::entry::testing::{alt, job, number, par, repeat, seq, task};
 
+use super::keys::{Move, neighbour};
+use super::tree::read_tree;
 use super::*;
 
 const UNKNOWN: WorkFacts =
