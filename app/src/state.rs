@@ -14,6 +14,8 @@ pub(crate) mod height;
 pub(crate) mod inbox;
 pub(crate) mod job;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
+pub(crate) mod live_markdown;
+#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod outline;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod palette;
