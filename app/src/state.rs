@@ -5,6 +5,8 @@ pub(crate) mod blocks;
 pub(crate) mod bridge;
 pub(crate) mod budget;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
+pub(crate) mod composer;
+#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod duration;
 pub(crate) mod feed;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
