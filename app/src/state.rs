@@ -1,5 +1,10 @@
 //! The state of pages. [`transcript`], [`bridge`] and [`job`] are plain data and functions, built
-//! on [`blocks`] and [`spending`], and so is [`budget`]; [`feed`], [`project`] and [`tracking`] put them into signals.
+//! on [`blocks`] and [`spending`], and so is [`budget`]; [`feed`], [`project`] and [`tracking`] put
+//! them into signals.
+//!
+//! What pages decide without signals stands by itself: [`tool_summary`] and [`grouping`] (tool
+//! calls), [`height`] and [`live_markdown`] (long and growing texts), [`outline`] (jobs),
+//! [`composer`], [`palette`], and the wording of [`duration`], [`title`] and [`stop_question`].
 
 pub(crate) mod blocks;
 pub(crate) mod bridge;
