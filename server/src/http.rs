@@ -42,6 +42,7 @@ use axum::Router;
 use axum::extract::{FromRef, Request};
 use axum::response::Response;
 use axum::routing::{any, get, post};
+use engine::alive::Alive;
 use engine::bridge::Bridge;
 use engine::entry::EntryStore;
 use engine::job::JobManager;
@@ -68,6 +69,8 @@ pub struct Parts {
     pub policy: Policy,
     /// Shared by all live calls.
     pub live: Arc<LiveShared>,
+    /// Lists what is alive.
+    pub alive: Arc<Alive>,
     /// Starts and owns all sessions.
     pub sessions: Arc<SessionManager>,
     /// Holds the installed entry.
@@ -189,6 +192,7 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .act("/api/stop", server_api::stop)
         .route("/api/copilot/models", get(session_api::list_models))
         .route("/api/copilot/session", get(session_api::list_sessions))
+        .route("/api/copilot/session/{id}/info", get(session_api::show_session))
         .act("/api/copilot/session/start/{*model}", session_api::start_session)
         .act("/api/copilot/session/{id}/query", session_api::query_session)
         .act("/api/copilot/session/{id}/abort", session_api::abort_session)
@@ -238,6 +242,7 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .route("/api/copilot/job/{id}/live", get(live::poll_one::<JobId>))
         .route("/api/copilot/job/{id}/live/{token}", get(live::poll_as::<JobId>))
         .route("/api/copilot/history", get(history_api::history))
+        .route("/api/copilot/alive", get(session_api::list_alive))
         .route("/api/copilot/inbox", get(inbox_api::list))
         .route("/api/copilot/inbox/answered", get(inbox_api::answered))
         .route("/api/copilot/inbox/live/{token}", get(inbox_api::follow))

@@ -17,6 +17,7 @@ use agents::tools::CommandSettings;
 use agents::{AgentBackend, Catalog};
 #[cfg(feature = "copilot")]
 use copilot::Copilot;
+use engine::alive::Alive;
 use engine::bridge::Bridge;
 use engine::entry::{EntryStore, InstallError, Installer};
 use engine::job::{JobManager, JobSettings};
@@ -130,6 +131,8 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     if interrupted > 0 {
         tracing::info!(interrupted, "ended what was cut off when the server stopped");
     }
+    let alive = Alive::new(live.clone());
+    alive.restore().await?;
     let sessions = start_sessions(settings, &repo_root, live.clone(), portal.clone(), &lifecycle);
     sessions.restore_inbox().await?;
     let entries = install_entry(settings, portal.clone(), &sessions).await?;
@@ -174,6 +177,7 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
         },
         jobs,
         live,
+        alive,
         tasks,
         sessions,
         entries,

@@ -284,3 +284,21 @@ fn in_memory_nothing_is_written() {
     stop(Running::start(&mut command));
     assert!(data.path().join("portal.db").exists());
 }
+
+#[test]
+fn what_was_alive_is_alive_after_a_restart() {
+    let alive = |server: &Running| {
+        let answer = server.get("/api/copilot/alive");
+        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        serde_json::from_str::<Value>(body).expect("JSON")
+    };
+    let data = data_folder();
+    let server = serve(data.path());
+    let session = start_session(&server);
+    let before = alive(&server);
+    assert_eq!(before["items"][0]["id"], *session, "{before}");
+    stop(server);
+    let server = serve(data.path());
+    assert_eq!(alive(&server), before);
+    stop(server);
+}

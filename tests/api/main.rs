@@ -1,6 +1,7 @@
 //! API tests, one module per topic; all through the router of a whole server.
 
 mod access;
+mod alive;
 mod bridge;
 mod bridge_agents;
 mod bridge_events;

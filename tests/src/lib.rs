@@ -18,6 +18,7 @@ use agents::simulated::{Simulated, SimulatedSettings};
 use agents::{AgentBackend, Catalog};
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
+use engine::alive::Alive;
 use engine::bridge::{Bridge, BridgeSettings, WorkspaceFolder};
 use engine::entry::{EntryStore, Installer};
 use engine::job::{JobManager, JobSettings};
@@ -143,6 +144,7 @@ impl TestApp {
         let backends: [Arc<dyn AgentBackend>; 2] =
             [Arc::new(Simulated::new(simulated)), Arc::new(Alias::new(options.further_models))];
         let live = LiveShared::new(options.live);
+        let alive = Alive::new(live.clone());
         let sessions = SessionManager::new(
             Catalog::new(backends.into_iter().chain(further)),
             SessionSettings {
@@ -177,6 +179,7 @@ impl TestApp {
                 max_body_bytes: options.max_body_bytes,
             },
             live,
+            alive,
             sessions: sessions.clone(),
             entries: entries.clone(),
             tasks: tasks.clone(),

@@ -140,7 +140,9 @@ impl Feed {
                     self.take_decisions(id, responses);
                     continue;
                 }
-                LiveItem::Job(_, LiveReply::Responses { .. }) | LiveItem::Inbox(_) => continue,
+                LiveItem::Job(_, LiveReply::Responses { .. })
+                | LiveItem::Inbox(_)
+                | LiveItem::Alive(_) => continue,
                 LiveItem::Session(_, LiveReply::Error(reply))
                 | LiveItem::Task(_, LiveReply::Error(reply))
                 | LiveItem::Job(_, LiveReply::Error(reply)) => reply.error,
@@ -180,7 +182,7 @@ impl Feed {
                 self.tell(ended);
             }
             LiveId::Task(_) => self.end_task(),
-            LiveId::Job(_) | LiveId::Inbox => {}
+            LiveId::Job(_) | LiveId::Inbox | LiveId::Alive => {}
         }
     }
 

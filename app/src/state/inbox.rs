@@ -92,7 +92,10 @@ impl Source for InboxFeed {
                 LiveItem::Inbox(LiveReply::Error(reply)) => {
                     return Next::Retry(reply.error.into());
                 }
-                LiveItem::Session(..) | LiveItem::Task(..) | LiveItem::Job(..) => {}
+                LiveItem::Session(..)
+                | LiveItem::Task(..)
+                | LiveItem::Job(..)
+                | LiveItem::Alive(_) => {}
             }
         }
         Next::Continue

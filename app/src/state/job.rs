@@ -254,6 +254,7 @@ impl<T: Tab> JobState<T> {
                     self.is_outdated |= self.questions.take(self.id, responses);
                     continue;
                 }
+                LiveItem::Alive(_) => continue,
                 LiveItem::Session(_, LiveReply::Error(reply))
                 | LiveItem::Task(_, LiveReply::Error(reply))
                 | LiveItem::Job(_, LiveReply::Error(reply))
@@ -410,7 +411,7 @@ impl<T: Tab> JobState<T> {
                     run.driving.end_task();
                 }
             }
-            LiveId::Job(_) | LiveId::Inbox => {}
+            LiveId::Job(_) | LiveId::Inbox | LiveId::Alive => {}
         }
     }
 }

@@ -4,6 +4,7 @@
 //! browser share. Pure: no I/O, no clock, and (without the feature `generate`) no randomness, so
 //! that it compiles for the browser as it is.
 
+mod alive;
 pub mod bridge;
 mod budget;
 pub mod chart;
@@ -28,6 +29,7 @@ mod task;
 mod usage;
 mod verdict;
 
+pub use alive::{Alive, AliveItem, AliveResponse, AliveState, SessionHead};
 pub use budget::{Amount, Budget, BudgetLimit, NotAnAmount, Reached, SessionBudget, Spent};
 pub use decision::{
     Criterion, Decision, FailedTurn, FailureCause, Recovery, SessionRole, Setback, Unmet, UsedUp,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 
-use crate::{ErrorName, ErrorReply, Inbox, JobId, SessionId, TaskId};
+use crate::{Alive, ErrorName, ErrorReply, Inbox, JobId, SessionId, TaskId};
 
 /// What a live call with a token answers.
 ///
@@ -62,6 +62,12 @@ impl LiveEntity for JobId {
 
 /// It never ends, so neither error is ever given.
 impl LiveEntity for Inbox {
+    const CLOSED: ErrorName = ErrorName::HttpRequestTimeout;
+    const NOT_FOUND: ErrorName = ErrorName::HttpRequestTimeout;
+}
+
+/// Nor does this.
+impl LiveEntity for Alive {
     const CLOSED: ErrorName = ErrorName::HttpRequestTimeout;
     const NOT_FOUND: ErrorName = ErrorName::HttpRequestTimeout;
 }

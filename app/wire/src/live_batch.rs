@@ -6,8 +6,8 @@ use std::str::FromStr;
 use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::{
-    ErrorName, ErrorReply, Inbox, InboxResponse, JobId, JobResponse, LiveEntity, LiveReply,
-    SessionId, SessionResponse, TaskId, TaskResponse,
+    Alive, AliveResponse, ErrorName, ErrorReply, Inbox, InboxResponse, JobId, JobResponse,
+    LiveEntity, LiveReply, SessionId, SessionResponse, TaskId, TaskResponse,
 };
 
 /// Names anything that has live responses.
@@ -19,14 +19,18 @@ pub enum LiveId {
     Job(JobId),
     /// The inbox, of which a server has one.
     Inbox,
+    /// What is alive, which a server has one list of.
+    Alive,
 }
 
 /// The id of the inbox.
 const INBOX: &str = "inbox";
+/// The id of what is alive.
+const ALIVE: &str = "alive";
 
 /// A text that is no id of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not an id of a session, a task or a job, nor `inbox`")]
+#[error("not an id of a session, a task or a job, nor `inbox` or `alive`")]
 pub struct ParseLiveIdError;
 
 impl LiveId {
@@ -37,6 +41,7 @@ impl LiveId {
             Self::Task(_) => TaskId::CLOSED,
             Self::Job(_) => JobId::CLOSED,
             Self::Inbox => Inbox::CLOSED,
+            Self::Alive => Alive::CLOSED,
         }
     }
 }
@@ -66,6 +71,7 @@ impl fmt::Display for LiveId {
             Self::Task(id) => fmt::Display::fmt(id, f),
             Self::Job(id) => fmt::Display::fmt(id, f),
             Self::Inbox => f.write_str(INBOX),
+            Self::Alive => f.write_str(ALIVE),
         }
     }
 }
@@ -76,6 +82,8 @@ impl FromStr for LiveId {
     fn from_str(text: &str) -> Result<Self, ParseLiveIdError> {
         let id = if text == INBOX {
             return Ok(Self::Inbox);
+        } else if text == ALIVE {
+            return Ok(Self::Alive);
         } else if text.starts_with(SessionId::PREFIX) {
             text.parse().map(Self::Session)
         } else if text.starts_with(TaskId::PREFIX) {
@@ -141,6 +149,7 @@ pub enum LiveItem {
     Task(TaskId, LiveReply<Timed<TaskResponse>>),
     Job(JobId, LiveReply<Timed<JobResponse>>),
     Inbox(LiveReply<Timed<InboxResponse>>),
+    Alive(LiveReply<Timed<AliveResponse>>),
 }
 
 /// A response and its time. On the wire the times stand beside the responses, in `at`.
@@ -161,6 +170,7 @@ impl LiveItem {
             Self::Task(id, _) => LiveId::Task(*id),
             Self::Job(id, _) => LiveId::Job(*id),
             Self::Inbox(_) => LiveId::Inbox,
+            Self::Alive(_) => LiveId::Alive,
         }
     }
 
@@ -171,6 +181,7 @@ impl LiveItem {
             LiveId::Task(id) => Self::Task(id, LiveReply::Error(error)),
             LiveId::Job(id) => Self::Job(id, LiveReply::Error(error)),
             LiveId::Inbox => Self::Inbox(LiveReply::Error(error)),
+            LiveId::Alive => Self::Alive(LiveReply::Error(error)),
         }
     }
 }
@@ -221,6 +232,9 @@ impl<'de> Visitor<'de> for ItemVisitor {
                 (Field::Responses, Some(LiveId::Inbox)) => {
                     said = Some(Said::Inbox(map.next_value()?));
                 }
+                (Field::Responses, Some(LiveId::Alive)) => {
+                    said = Some(Said::Alive(map.next_value()?));
+                }
                 (Field::Responses, None) => {
                     return Err(de::Error::custom("responses of nobody knows what"));
                 }
@@ -250,6 +264,7 @@ enum Said {
     Task(TaskId, Vec<TaskResponse>),
     Job(JobId, Vec<JobResponse>),
     Inbox(Vec<InboxResponse>),
+    Alive(Vec<AliveResponse>),
 }
 
 impl Said {
@@ -260,6 +275,7 @@ impl Said {
             Self::Task(id, responses) => LiveItem::Task(id, zip(responses, at)?),
             Self::Job(id, responses) => LiveItem::Job(id, zip(responses, at)?),
             Self::Inbox(responses) => LiveItem::Inbox(zip(responses, at)?),
+            Self::Alive(responses) => LiveItem::Alive(zip(responses, at)?),
         })
     }
 }
@@ -298,6 +314,7 @@ mod tests {
                 {"id":"session-UUID","error":"SessionClosed"},
                 {"id":"inbox","responses":[{"callback":"inboxResolved",
                     "id":"permission-UUID","decision":"deny","by":"local"}],"at":[5]},
+                {"id":"alive","responses":[{"callback":"aliveGone","id":"job-UUID"}],"at":[6]},
                 {"id":"job-UUID","error":"JobsClosed","more":[1]}
             ]}"#,
         );
@@ -314,6 +331,8 @@ mod tests {
             by: "local".to_owned(),
         });
         let resolved = Timed { at: 5, response: resolved };
+        let gone = AliveResponse::AliveGone { id: LiveId::Job(id("job")) };
+        let gone = Timed { at: 6, response: gone };
         let expected = vec![
             LiveItem::Session(id("session"), LiveReply::Responses { responses: vec![idle] }),
             LiveItem::Task(
@@ -323,6 +342,7 @@ mod tests {
             LiveItem::Job(id("job"), LiveReply::Responses { responses: vec![canceled] }),
             LiveItem::Session(id("session"), LiveReply::Error(closed)),
             LiveItem::Inbox(LiveReply::Responses { responses: vec![resolved] }),
+            LiveItem::Alive(LiveReply::Responses { responses: vec![gone] }),
             LiveItem::Job(id("job"), LiveReply::Error(job_closed)),
         ];
         assert_eq!(batch.expect("a batch").live, expected);
@@ -359,6 +379,8 @@ mod tests {
         }
         assert_eq!("inbox".parse(), Ok(LiveId::Inbox));
         assert_eq!(LiveId::Inbox.to_string(), "inbox");
+        assert_eq!("alive".parse(), Ok(LiveId::Alive));
+        assert_eq!(LiveId::Alive.to_string(), "alive");
         for text in
             ["", "job-", "Inbox", UUID, "jobs-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11", "task-1"]
         {

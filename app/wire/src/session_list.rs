@@ -17,6 +17,9 @@ pub struct Sessions {
 pub struct SessionInfo {
     /// Id of the session.
     pub session_id: SessionId,
+    /// First line of the first prompt, unless it was renamed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The model that answers its prompts.
     pub model_id: String,
     /// Folder in which its agent works.

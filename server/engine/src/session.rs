@@ -38,6 +38,7 @@ mod fallback_list;
 mod folder;
 mod generation;
 mod handle;
+mod head;
 mod host;
 mod interrupted;
 mod kept;
@@ -283,6 +284,8 @@ impl CalledTool {
 pub struct SessionSummary {
     /// Id of the session.
     pub id: SessionId,
+    /// First line of its first prompt, unless it was renamed; can be empty.
+    pub title: String,
     /// The model that answers its prompts.
     pub model: String,
     /// Where the agent works.

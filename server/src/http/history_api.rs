@@ -164,7 +164,7 @@ fn word<T: Copy>(
 fn item(found: Found) -> Option<HistoryItem> {
     let Found { entity, record, snippet } = found;
     let continued_from = SessionDetail::read(&record).and_then(|detail| detail.continued_from);
-    let RunDetail { reason } = RunDetail::read(&record);
+    let RunDetail { reason, .. } = RunDetail::read(&record);
     Some(HistoryItem {
         id: live_id(entity)?,
         kind: entity.kind()?,

@@ -80,6 +80,7 @@ pub(super) async fn find(state: &AppState, id: LiveId) -> Option<LiveSource> {
         LiveId::Task(id) => state.tasks.live().source(id).await,
         LiveId::Job(id) => state.jobs.live().source(id).await,
         LiveId::Inbox => Some(state.sessions.inbox().source()),
+        LiveId::Alive => Some(state.alive.source()),
     }
 }
 

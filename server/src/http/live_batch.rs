@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use store::journal::Position;
 use store::live::{self as live_log, PollError};
-use wire::{ErrorName, Inbox, JobId, LiveId, LiveToken, SessionId, TaskId};
+use wire::{Alive, ErrorName, Inbox, JobId, LiveId, LiveToken, SessionId, TaskId};
 
 use super::live::{self, Answer, Connection, deliver, refuse_token};
 use super::text::Text;
@@ -105,6 +105,7 @@ fn name(error: PollError, id: LiveId) -> ErrorName {
         LiveId::Task(_) => error.name::<TaskId>(),
         LiveId::Job(_) => error.name::<JobId>(),
         LiveId::Inbox => error.name::<Inbox>(),
+        LiveId::Alive => error.name::<Alive>(),
     }
 }
 

@@ -9,8 +9,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use engine::session::{Session, SessionError, SessionSummary};
 use wire::{
-    Budget, Done, ErrorName, FallbackModels, Models, PermissionDecision, PermissionMode, SessionId,
-    SessionInfo, SessionStarted, Sessions, StopReply,
+    Alive, Budget, Done, ErrorName, FallbackModels, Models, PermissionDecision, PermissionMode,
+    SessionId, SessionInfo, SessionStarted, Sessions, StopReply,
 };
 
 use super::inbox_api::Answerer;
@@ -36,12 +36,33 @@ pub(super) async fn list_sessions(State(state): State<AppState>) -> Response {
 fn session_info(summary: SessionSummary) -> SessionInfo {
     SessionInfo {
         session_id: summary.id,
+        title: Some(summary.title).filter(|title| !title.is_empty()),
         model_id: summary.model,
         working_directory: summary.working_directory.display().to_string(),
         permissions: summary.permissions,
         busy: summary.busy,
         queued: u32::try_from(summary.queued).unwrap_or(u32::MAX),
     }
+}
+
+/// `copilot/session/{id}/info`: what stands above a conversation.
+pub(super) async fn show_session(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+) -> Response {
+    let head = match session_id(&id) {
+        Ok(id) => state.sessions.head(id).await,
+        Err(error) => Err(error),
+    };
+    match head {
+        Ok(head) => Json(head).into_response(),
+        Err(error) => error::said_no(error.name(), None),
+    }
+}
+
+/// `copilot/alive`: lists what is alive.
+pub(super) async fn list_alive(State(state): State<AppState>) -> Json<Alive> {
+    Json(state.alive.list())
 }
 
 /// `copilot/session/start/{model-id}`: starts a session in the working directory in the body.

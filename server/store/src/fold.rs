@@ -53,6 +53,12 @@ pub struct RunDetail {
     /// Why it did not succeed, in one sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// How many works of a job have succeeded in their latest run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<u32>,
+    /// How many works a job has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<u32>,
 }
 
 impl RunDetail {
@@ -62,9 +68,11 @@ impl RunDetail {
     }
 
     /// As they are kept in a record.
-    fn write(reason: Option<String>) -> String {
-        let detail = reason.map(|reason| Self { reason: Some(reason) });
-        detail.and_then(|detail| serde_json::to_string(&detail).ok()).unwrap_or_default()
+    fn write(&self) -> String {
+        if *self == Self::default() {
+            return String::new();
+        }
+        serde_json::to_string(self).unwrap_or_default()
     }
 }
 

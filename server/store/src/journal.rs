@@ -23,6 +23,7 @@ mod memory;
 mod position;
 mod search;
 mod sqlite;
+mod watched;
 
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,8 @@ pub use entity::{Entity, ParseEntityError};
 pub use memory::MemoryJournal;
 pub use position::{ParsePositionError, Position};
 pub use sqlite::{FILE_NAME, Info, OpenError, Problem, SqliteJournal};
+pub use watched::RecordWatcher;
+pub(crate) use watched::WatchedJournal;
 
 /// A stored response, or a note: both have the same form.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -31,7 +31,7 @@
 //! same reader, and answers with all that have something as soon as one has.
 //!
 //! **Some things come and go.** A [`LiveBoard`] belongs to no entity and never ends: readers get what
-//! is there when they join, then what changes.
+//! is there when they join, then what changes, of each thing only the newest version.
 //!
 //! **Everything has its time.** One clock for all logs gives each entry a time of its own, which
 //! orders what happened across entities. Times travel beside the entries, never in them.
@@ -53,14 +53,14 @@ mod registry;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use wire::{ErrorName, LiveEntity, LiveToken};
 
-use crate::journal::{Journal, MemoryJournal};
+use crate::journal::{Journal, MemoryJournal, RecordWatcher, WatchedJournal};
 
 pub use board::LiveBoard;
 pub use call::{LiveSource, poll_many};
@@ -165,6 +165,7 @@ impl LiveSettings {
 pub struct LiveShared {
     settings: LiveSettings,
     journal: Arc<dyn Journal>,
+    watched: Arc<WatchedJournal>,
     clock: Clock,
     pace: Pace,
     pending_calls: Arc<Semaphore>,
@@ -180,8 +181,10 @@ impl LiveShared {
 
     /// One for the whole server, with the journal that its logs are kept in.
     pub fn with_journal(settings: LiveSettings, journal: Arc<dyn Journal>) -> Arc<Self> {
+        let watched = WatchedJournal::new(journal);
         Arc::new(Self {
-            journal,
+            journal: watched.clone(),
+            watched,
             clock: Clock::default(),
             pace: Pace::new(settings.pace.clone()),
             ending: CancellationToken::new(),
@@ -215,6 +218,12 @@ impl LiveShared {
     /// Where logs are kept.
     pub fn journal(&self) -> &Arc<dyn Journal> {
         &self.journal
+    }
+
+    /// Names who is told of the records of all entities, whoever writes them. Only the first call
+    /// counts.
+    pub fn watch(&self, watcher: Weak<dyn RecordWatcher>) {
+        self.watched.watch(watcher);
     }
 
     /// How many calls wait for an answer, or for their answer to be written.

@@ -225,6 +225,7 @@ impl Session {
         let (busy, queued) = self.queue.load();
         SessionSummary {
             id: self.id,
+            title: self.log.fold(|fold| fold.title().to_owned()).unwrap_or_default(),
             model: self.model(),
             working_directory: self.working_directory.clone(),
             permissions: self.desk.mode(),

@@ -225,6 +225,7 @@ impl SessionManager {
                 {
                     all.push(SessionSummary {
                         id,
+                        title: record.title,
                         model: record.model.unwrap_or_default(),
                         working_directory: record.folder.into(),
                         permissions,

@@ -279,6 +279,15 @@ impl JobFold {
         &self.works
     }
 
+    /// How many works have succeeded in their latest run, and how many there are; `None` in stores of
+    /// earlier versions.
+    fn progress(&self) -> Option<(u32, u32)> {
+        let total = u32::try_from(self.planned.len()).ok().filter(|total| *total > 0)?;
+        let is_done = |work: &&WorkFold| work.status == WorkStatus::Succeeded;
+        let done = self.works.values().filter(is_done).count();
+        Some((u32::try_from(done).unwrap_or(u32::MAX), total))
+    }
+
     fn end(&mut self, at: u64, status: JobStatus) {
         self.status = Some(status);
         self.ended_at = Some(at);
@@ -301,8 +310,9 @@ impl Fold<JobResponse> for JobFold {
                     carried: false,
                     recovery: None,
                 };
-                self.works.insert(*work_id, work);
-                return self.status.is_some();
+                let before = self.works.insert(*work_id, work);
+                // It no longer counts as done.
+                return before.is_some() || self.status.is_some();
             }
             JobResponse::WorkStopped { work_id, succeeded } => {
                 if let Some(work) = self.works.get_mut(work_id) {
@@ -311,7 +321,6 @@ impl Fold<JobResponse> for JobFold {
                         if *succeeded { WorkStatus::Succeeded } else { WorkStatus::Failed };
                     work.ended_at = Some(at);
                 }
-                return self.status.is_some();
             }
             JobResponse::JobSucceeded => self.end(at, JobStatus::Succeeded),
             JobResponse::JobFailed => self.end(at, JobStatus::Failed),
@@ -366,6 +375,7 @@ impl Fold<JobResponse> for JobFold {
     }
 
     fn record(&self) -> Record {
+        let (done, total) = self.progress().unzip();
         Record {
             parent: None,
             title: self.name.clone(),
@@ -375,7 +385,7 @@ impl Fold<JobResponse> for JobFold {
             started_at: self.started_at,
             ended_at: self.ended_at,
             usage: self.usage,
-            detail: RunDetail::write(self.reason()),
+            detail: RunDetail { reason: self.reason(), done, total }.write(),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wire::bridge::ProjectMessage;
 use wire::{
     Budget, EntityState, PermissionId, PermissionMode, PermissionRequest, Reached, SessionId,
-    SessionResponse, Spent, TaskId, Usage,
+    SessionResponse, Spent, TaskId, TurnEnding, Usage,
 };
 
 use super::{Fold, first_line};
@@ -171,6 +171,10 @@ pub struct SessionFold {
     is_renamed: bool,
     queue: VecDeque<QueuedPrompt>,
     is_running: bool,
+    /// Whether the server stopped during the latest turn.
+    is_interrupted: bool,
+    /// When the present state began.
+    since: u64,
     questions: BTreeMap<PermissionId, OpenQuestion>,
     usage: Usage,
     budget: Budget,
@@ -207,6 +211,12 @@ pub struct SessionDetail {
     /// The limit of its budget that is used up: prompts wait until it is raised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reached: Option<Reached>,
+    /// When its state began, in microseconds since the Unix epoch; 0 in stores of earlier versions.
+    #[serde(default)]
+    pub since: u64,
+    /// Whether the server stopped during the latest turn.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_interrupted: bool,
 }
 
 impl SessionDetail {
@@ -237,6 +247,11 @@ impl SessionFold {
     /// The models that somebody chose to continue its failed turns; `None` if nobody did.
     pub fn fallback(&self) -> Option<&[String]> {
         self.fallback.as_deref()
+    }
+
+    /// The first line of the first prompt, or what somebody renamed it to; can be empty.
+    pub fn title(&self) -> &str {
+        &self.title
     }
 
     /// The task that opened it; `None` if a user did.
@@ -341,10 +356,8 @@ impl SessionFold {
     }
 }
 
-impl Fold<SessionResponse> for SessionFold {
-    type Note = SessionNote;
-
-    fn apply(&mut self, at: u64, fact: &SessionResponse) -> bool {
+impl SessionFold {
+    fn apply_fact(&mut self, at: u64, fact: &SessionResponse) -> bool {
         match fact {
             SessionResponse::UserPrompt { prompt }
             | SessionResponse::GeneratedUserPrompt { prompt } => {
@@ -352,11 +365,16 @@ impl Fold<SessionResponse> for SessionFold {
                 // Its turn begins, so it is no longer queued.
                 self.queue.pop_front_if(|queued| queued.prompt == *prompt);
                 self.is_running = true;
+                self.is_interrupted = false;
                 self.spent += Spent { turns: 1, ..Spent::default() };
                 true
             }
             SessionResponse::Idle => {
                 self.is_running = false;
+                true
+            }
+            SessionResponse::TurnEnd { outcome: TurnEnding::Interrupted, .. } => {
+                self.is_interrupted = true;
                 true
             }
             SessionResponse::PermissionRequest(question) => {
@@ -410,7 +428,7 @@ impl Fold<SessionResponse> for SessionFold {
         }
     }
 
-    fn note(&mut self, at: u64, note: &SessionNote) {
+    fn apply_note(&mut self, at: u64, note: &SessionNote) {
         match note {
             SessionNote::Started {
                 model,
@@ -478,6 +496,32 @@ impl Fold<SessionResponse> for SessionFold {
         }
     }
 
+    /// Notes when a state begins. The first one begins with the session.
+    fn note_state(&mut self, at: u64, before: EntityState) {
+        if self.since == 0 || self.state() != before {
+            self.since = at;
+        }
+    }
+}
+
+impl Fold<SessionResponse> for SessionFold {
+    type Note = SessionNote;
+
+    fn apply(&mut self, at: u64, fact: &SessionResponse) -> bool {
+        let before = self.state();
+        let changes_record = self.apply_fact(at, fact);
+        if changes_record {
+            self.note_state(at, before);
+        }
+        changes_record
+    }
+
+    fn note(&mut self, at: u64, note: &SessionNote) {
+        let before = self.state();
+        self.apply_note(at, note);
+        self.note_state(at, before);
+    }
+
     fn record(&self) -> Record {
         let detail = SessionDetail {
             permissions: self.permissions(),
@@ -485,6 +529,8 @@ impl Fold<SessionResponse> for SessionFold {
             continued_from: self.continued_from,
             project: self.project(),
             reached: self.budget.reached(&self.spent).filter(|_| self.ended_at.is_none()),
+            since: self.since,
+            is_interrupted: self.is_interrupted,
         };
         Record {
             parent: self.task.map(Into::into),

@@ -172,7 +172,7 @@ impl Fold<TaskResponse> for TaskFold {
             started_at: self.started_at,
             ended_at: self.ended_at,
             usage: self.usage,
-            detail: RunDetail::write(self.reason()),
+            detail: RunDetail { reason: self.reason(), ..RunDetail::default() }.write(),
         }
     }
 }

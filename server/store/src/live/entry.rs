@@ -2,9 +2,13 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use wire::{InboxResponse, JobResponse, PermissionId, SessionResponse, TaskResponse};
+use wire::{
+    AliveResponse, EntityState, InboxResponse, JobResponse, LiveId, SessionResponse, TaskResponse,
+    Usage,
+};
 
 use crate::fold::{Fold, JobFold, QuestionFold, SessionFold, TaskFold};
+use crate::journal::{Entity, Record};
 
 /// Identifies a block within one log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +34,13 @@ pub enum Part<'a> {
     /// Closes the block with an entry that doesn't repeat the text, so the deltas stay, merged.
     End(BlockRef<'a>),
     /// Adds something that a later entry removes.
-    Adds(PermissionId),
+    Adds(Entity),
     /// Removes it. Readers that have read neither get neither.
-    Removes(PermissionId),
+    Removes(Entity),
+    /// Something new, or a new version of it. Readers get the newest version only.
+    Replaces(Entity),
+    /// It is gone. Readers get this in place of the versions that they have not read.
+    Leaves(Entity),
 }
 
 /// An entry of a log.
@@ -80,8 +88,57 @@ impl LiveEntry for InboxResponse {
 
     fn part(&self) -> Part<'_> {
         match self {
-            Self::InboxAdded(item) => Part::Adds(item.id),
-            Self::InboxResolved(answer) => Part::Removes(answer.id),
+            Self::InboxAdded(item) => Part::Adds(Entity::Question(item.id)),
+            Self::InboxResolved(answer) => Part::Removes(Entity::Question(answer.id)),
+        }
+    }
+}
+
+impl LiveEntry for AliveResponse {
+    type Fold = NotKept;
+
+    fn is_searchable(&self) -> bool {
+        false
+    }
+
+    fn part(&self) -> Part<'_> {
+        let (id, part): (_, fn(Entity) -> Part<'static>) = match self {
+            Self::AliveChanged { item } => (item.id, Part::Replaces),
+            Self::AliveGone { id } => (*id, Part::Leaves),
+        };
+        match id {
+            LiveId::Session(id) => part(id.into()),
+            LiveId::Task(id) => part(id.into()),
+            LiveId::Job(id) => part(id.into()),
+            LiveId::Inbox | LiveId::Alive => Part::Alone,
+        }
+    }
+}
+
+/// The fold of what is never kept.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NotKept;
+
+impl Fold<AliveResponse> for NotKept {
+    type Note = ();
+
+    fn apply(&mut self, _: u64, _: &AliveResponse) -> bool {
+        false
+    }
+
+    fn note(&mut self, _: u64, (): &()) {}
+
+    fn record(&self) -> Record {
+        Record {
+            parent: None,
+            title: String::new(),
+            folder: String::new(),
+            model: None,
+            state: EntityState::Running,
+            started_at: 0,
+            ended_at: None,
+            usage: Usage::default(),
+            detail: String::new(),
         }
     }
 }

@@ -7,10 +7,9 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
-use wire::PermissionId;
 
 use super::entry::{BlockRef, LiveEntry, Part};
-use crate::journal::Position;
+use crate::journal::{Entity, Position};
 
 /// The entries of a log from the first one, compacted.
 ///
@@ -30,8 +29,12 @@ pub(super) struct History {
     waiting: VecDeque<usize>,
     /// How many items were there before the first one that is left, all of them facts.
     dropped: usize,
+    /// The number of each item, where some have been taken out between others: what comes and goes.
+    numbers: Option<Vec<usize>>,
+    /// How many items are gone that were not taken out yet.
+    gone: usize,
     /// Where things were added that were not removed since, and where others were added and removed.
-    added: HashMap<PermissionId, usize>,
+    added: HashMap<Entity, usize>,
     removed: VecDeque<(usize, usize)>,
 }
 
@@ -61,7 +64,7 @@ enum Item {
     /// The same in a log that was restored, which has no runs.
     Text(Arc<str>, BlockNumber),
     Run(Run),
-    /// Something was added or removed, and every reader has read both.
+    /// Something was added or removed, and every reader has read both; or there is a newer version.
     Gone,
 }
 
@@ -305,6 +308,16 @@ impl History {
                 self.removed.push_back((added, self.end()));
                 self.add(at, json(entry), Item::Entry, &mut staged);
             }
+            Part::Replaces(id) => {
+                self.supersede(id);
+                self.added.insert(id, self.end());
+                self.add(at, json(entry), Item::Entry, &mut staged);
+            }
+            Part::Leaves(id) => {
+                self.supersede(id);
+                self.removed.push_back((self.end(), self.end()));
+                self.add(at, json(entry), Item::Entry, &mut staged);
+            }
             // What belongs to no open block is kept as it is rather than lost.
             _ => self.add(at, json(entry), Item::Entry, &mut staged),
         }
@@ -318,8 +331,12 @@ impl History {
         item: impl FnOnce(Arc<str>) -> Item,
         staged: &mut Staged,
     ) {
+        let number = self.end();
         self.facts += 1;
-        self.waiting.push_back(self.end());
+        self.waiting.push_back(number);
+        if let Some(numbers) = &mut self.numbers {
+            numbers.push(number);
+        }
         self.items.push(Timed { at, what: item(json.clone()) });
         staged.facts.push(Timed { at, what: json });
     }
@@ -351,8 +368,11 @@ impl History {
 
     /// The place that a position names: of another reader, or from another life of the server.
     pub(super) fn find<E: LiveEntry>(&mut self, position: &Position) -> Place {
-        let mut place = self.not_dropped(&Place::default());
-        while let Some(item) = self.items.get(place.item - self.dropped)
+        if self.numbers.is_some() {
+            return self.find_number(position.seq);
+        }
+        let mut place = Place::default();
+        while let Some(item) = self.items.get(place.item)
             && place.seq < position.seq
         {
             place.step(item.what.is_fact());
@@ -415,13 +435,8 @@ impl History {
 
     /// The items that readers may see.
     fn visible(&self) -> &[Timed<Item>] {
-        let end = self.waiting.front().copied().unwrap_or(self.end());
-        &self.items[..end - self.dropped]
-    }
-
-    /// Where the next item will be.
-    fn end(&self) -> usize {
-        self.dropped + self.items.len()
+        let end = self.waiting.front().map_or(self.items.len(), |number| self.index_of(*number));
+        &self.items[..end]
     }
 
     fn find_open(&self, name: BlockRef<'_>) -> Option<usize> {
@@ -453,7 +468,7 @@ impl History {
         let mut pieces = Vec::new();
         let mut next = self.not_dropped(from);
         let visible = self.visible();
-        while let Some(Timed { at, what }) = visible.get(next.item - self.dropped)
+        while let Some(Timed { at, what }) = visible.get(self.go_to_item(&mut next))
             && room.is_left()
         {
             let piece = match what {
@@ -501,7 +516,7 @@ impl History {
     /// True if [`read`](Self::read) would find anything. Looks no further than the first item that
     /// has something for the reader, which is nearly always the first one.
     pub(super) fn has_more(&self, from: &Place) -> bool {
-        let rest = self.visible().get(from.item.saturating_sub(self.dropped)..);
+        let rest = self.visible().get(self.index_of(from.item)..);
         rest.unwrap_or_default().iter().any(|item| match &item.what {
             // Text that the reader has is followed by the end of its block.
             Item::Entry(_) | Item::End(..) | Item::Text(..) => true,

@@ -1,7 +1,8 @@
 //! What comes and goes.
 
 use wire::{
-    InboxAnswer, InboxDecision, InboxItem, InboxKind, InboxResponse, PermissionId, SessionId,
+    AliveItem, AliveResponse, AliveState, EntityKind, InboxAnswer, InboxDecision, InboxItem,
+    InboxKind, InboxResponse, PermissionId, SessionId,
 };
 
 use super::*;
@@ -140,4 +141,95 @@ async fn a_position_from_an_earlier_life_leads_to_the_beginning() {
     board.push(&added(ids[1]));
     let rest = board.source().after(Some(here)).poll(token("d")).await.expect("an answer");
     assert_eq!(rest.entries().len(), 1);
+}
+
+fn version(id: SessionId, number: u64) -> AliveResponse {
+    let item = AliveItem {
+        id: id.into(),
+        kind: EntityKind::Session,
+        title: String::new(),
+        folder: String::new(),
+        model: None,
+        state: AliveState::Idle,
+        since: number,
+        started_at: 0,
+        parent: None,
+        label: None,
+        done: None,
+        total: None,
+        waiting: 0,
+    };
+    AliveResponse::AliveChanged { item: Box::new(item) }
+}
+
+/// What the next answer says, committed: the versions, and `None` for what is gone.
+async fn read_versions(board: &LiveBoard<AliveResponse>, reader: &str) -> Vec<Option<u64>> {
+    let delivery = board.source().poll(token(reader)).await.expect("an answer");
+    let told = delivery.entries().into_iter().map(|json| {
+        match serde_json::from_str(&json).expect("a response") {
+            AliveResponse::AliveChanged { item } => Some(item.since),
+            AliveResponse::AliveGone { .. } => None,
+        }
+    });
+    let told = told.collect();
+    delivery.commit();
+    told
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_versions_cost_as_much_as_the_newest() {
+    let board = LiveBoard::new(LiveShared::new(LiveSettings::default()));
+    let (stays, changes) = (SessionId::generate(), SessionId::generate());
+    // What never changes stands before all that does.
+    board.push(&version(stays, 1));
+    board.push(&version(changes, 2));
+    assert_eq!(read_versions(&board, "slow").await, [Some(1), Some(2)]);
+    for number in 3..10_003 {
+        board.push(&version(changes, number));
+        if number == 5_000 {
+            assert_eq!(read_versions(&board, "quick").await, [Some(1), Some(5_000)]);
+        }
+    }
+    assert!(board.entries() < 300, "{} are left", board.entries());
+    for (reader, told) in [
+        ("slow", vec![Some(10_002)]),
+        ("quick", vec![Some(10_002)]),
+        ("late", vec![Some(1), Some(10_002)]),
+    ] {
+        assert_eq!(read_versions(&board, reader).await, told, "{reader}");
+    }
+    // Places stay valid while others are taken out.
+    board.push(&version(stays, 20_000));
+    for number in 20_001..20_200 {
+        board.push(&version(changes, number));
+    }
+    assert_eq!(read_versions(&board, "slow").await, [Some(20_000), Some(20_199)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_gone_takes_the_place_of_its_versions() {
+    let board = LiveBoard::new(LiveShared::new(LiveSettings::default()));
+    let id = SessionId::generate();
+    board.push(&version(id, 1));
+    assert_eq!(read_versions(&board, "early").await, [Some(1)]);
+    board.push(&version(id, 2));
+    board.push(&AliveResponse::AliveGone { id: id.into() });
+    assert_eq!(read_versions(&board, "early").await, [None]);
+    later().await;
+    let waits = board.source().poll(token("late")).await;
+    assert_eq!(waits.expect_err("nothing is there"), PollError::Timeout);
+    // It may come back.
+    board.push(&version(id, 3));
+    assert_eq!(read_versions(&board, "early").await, [Some(3)]);
+    assert_eq!(board.entries(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_answer_is_followed_by_the_newest_version() {
+    let board = LiveBoard::new(LiveShared::new(LiveSettings::default()));
+    let id = SessionId::generate();
+    board.push(&version(id, 1));
+    drop(board.source().poll(token("reader")).await.expect("an answer"));
+    board.push(&version(id, 2));
+    assert_eq!(read_versions(&board, "reader").await, [Some(2)]);
 }
