@@ -8,6 +8,7 @@
 #![expect(unreachable_pub, reason = "the component macro makes everything it generates public")]
 
 pub mod api;
+mod badge;
 mod components;
 mod events;
 mod explain;
@@ -15,12 +16,15 @@ mod flow_chart;
 mod html;
 pub mod icon;
 mod links;
+mod live;
 mod load;
 mod local_time;
 mod markdown;
 mod notification;
 mod pages;
 mod poll;
+mod presence;
+mod reachability;
 mod router;
 #[cfg(feature = "ssr")]
 pub mod shell;

@@ -15,7 +15,8 @@ use super::signals::set_if_new;
 use super::spending::Spending;
 use super::transcript::{Changes, Remark, Transcript};
 use crate::api::{self, ApiError};
-use crate::poll::{self, Connection, Next, Source};
+use crate::live::{self, Next, Source};
+use crate::poll::Connection;
 
 impl BlockCell for ArcRwSignal<Block> {
     fn new(block: Block) -> Self {
@@ -86,7 +87,7 @@ impl Feed {
     /// Follows a session until it ends or the calling component is disposed. In the browser only.
     pub(crate) fn follow(self, id: SessionId) {
         self.open(id);
-        poll::follow_source(Rc::new(Follower(self)));
+        live::follow(Rc::new(Follower(self)));
     }
 
     /// Shows what is stored of a session that ended too long ago to be followed. In the browser
@@ -115,9 +116,13 @@ impl Feed {
         self.open.set_value(vec![LiveId::Session(id)]);
     }
 
-    /// Also follows a task in the session, from the next call on. What the session reports about
-    /// the task ends a call that is under way.
+    /// Also follows a task in the session. In the browser only.
     pub(crate) fn follow_task(self, id: TaskId) {
+        self.open_task(id);
+        live::refresh();
+    }
+
+    fn open_task(self, id: TaskId) {
         self.task_runs.set(true);
         self.open.update_value(|open| {
             let id = LiveId::Task(id);
@@ -232,7 +237,7 @@ impl Feed {
     }
 }
 
-/// The source of the polling loop for a session and its tasks.
+/// Follows a session and its tasks.
 struct Follower(Feed);
 
 impl Source for Follower {

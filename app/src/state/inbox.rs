@@ -1,13 +1,18 @@
 //! The inbox as signals: what waits for a person, and whether the list is current.
+//!
+//! A page has one for all of its parts, which is followed from its first use until the page is gone:
+//! it also tells what is new while the page is hidden.
 
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use leptos::prelude::*;
 use wire::{Inbox, InboxItem, InboxResponse, LiveBatch, LiveId, LiveItem, LiveReply};
 
-use super::signals::set_if_new;
 use crate::api;
-use crate::poll::{self, Connection, Next, Source};
+use crate::live::{self, Next, Source};
+use crate::notification::{self, News, Seen};
+use crate::poll::Connection;
 
 /// What waits for a person.
 #[derive(Clone, Copy)]
@@ -20,19 +25,57 @@ pub(crate) struct InboxFeed {
 }
 
 impl InboxFeed {
-    /// Follows the inbox until the calling component is disposed.
+    /// The inbox of the page, which is followed from now on.
     pub(crate) fn new() -> Self {
-        let feed = Self {
-            items: RwSignal::new(Vec::new()),
-            resolved: RwSignal::new(0),
-            connection: RwSignal::new(Connection::Connecting),
-        };
         // Effects run in the browser only.
-        Effect::new(move |_| poll::follow_source(Rc::new(feed)));
-        feed
+        Effect::new(|_| SHARED.with(Shared::follow));
+        SHARED.with(|shared| Self {
+            items: shared.items.clone().into(),
+            resolved: shared.resolved.clone().into(),
+            connection: shared.connection.clone().into(),
+        })
     }
+}
 
-    fn take_responses(self, responses: impl Iterator<Item = InboxResponse>) {
+thread_local! {
+    // One page has one thread. On the server nobody follows it, so it is always empty there.
+    static SHARED: Shared = Shared {
+        items: ArcRwSignal::new(Vec::new()),
+        resolved: ArcRwSignal::new(0),
+        connection: ArcRwSignal::new(Connection::Connecting),
+        is_followed: Cell::new(false),
+    };
+}
+
+/// The signals that all parts of a page share.
+struct Shared {
+    items: ArcRwSignal<Vec<InboxItem>>,
+    resolved: ArcRwSignal<u32>,
+    connection: ArcRwSignal<Connection>,
+    is_followed: Cell<bool>,
+}
+
+impl Shared {
+    fn follow(&self) {
+        if self.is_followed.replace(true) {
+            return;
+        }
+        let (items, resolved) = (self.items.clone(), self.resolved.clone());
+        let connection = self.connection.clone();
+        live::follow_on(Rc::new(Follower { items, resolved, connection, seen: RefCell::default() }));
+    }
+}
+
+/// Follows the inbox, and notifies of what is new.
+struct Follower {
+    items: ArcRwSignal<Vec<InboxItem>>,
+    resolved: ArcRwSignal<u32>,
+    connection: ArcRwSignal<Connection>,
+    seen: RefCell<Seen>,
+}
+
+impl Follower {
+    fn take_responses(&self, responses: impl Iterator<Item = InboxResponse>) {
         let mut resolved = 0;
         self.items.update(|items| {
             for response in responses {
@@ -42,11 +85,35 @@ impl InboxFeed {
         if resolved > 0 {
             self.resolved.update(|count| *count += resolved);
         }
+        self.notify();
+    }
+
+    /// Notifies of what has come since this page notifies.
+    fn notify(&self) {
+        let mut seen = self.seen.borrow_mut();
+        if !live::is_keeper() {
+            return seen.forget();
+        }
+        self.items.with_untracked(|items| {
+            let names = items.iter().map(|item| item.id.to_string()).collect();
+            let is_new = seen.sift(names);
+            let new = items.iter().zip(is_new).filter_map(|(item, is_new)| is_new.then_some(item));
+            new.map(news).for_each(notification::tell);
+        });
     }
 }
 
+/// What people are told of an item.
+fn news(item: &InboxItem) -> News {
+    let link = match item.session_id {
+        Some(id) => format!("/index.html?session={id}"),
+        None => "/inbox.html".to_owned(),
+    };
+    News { tag: item.id.to_string(), title: item.title.clone(), body: item.folder.clone(), link }
+}
+
 /// Applies a response. False if something has left the inbox.
-pub(super) fn apply(items: &mut Vec<InboxItem>, response: InboxResponse) -> bool {
+fn apply(items: &mut Vec<InboxItem>, response: InboxResponse) -> bool {
     match response {
         // A new reader is told of everything that waits, which may be listed already.
         InboxResponse::InboxAdded(item) => {
@@ -63,8 +130,12 @@ pub(super) fn apply(items: &mut Vec<InboxItem>, response: InboxResponse) -> bool
     }
 }
 
-impl Source for InboxFeed {
-    /// Read after each loss of the connection: what left the inbox meanwhile may not be told.
+impl Source for Follower {
+    fn is_kept(&self) -> bool {
+        true
+    }
+
+    /// What left the inbox while nobody listened may not be told.
     fn preface(&self) -> Option<String> {
         Some(api::INBOX_PATH.to_owned())
     }
@@ -72,7 +143,11 @@ impl Source for InboxFeed {
     fn take_preface(&self, answer: &str) -> Next {
         match api::parse::<Inbox>(answer) {
             Ok(inbox) => {
-                self.items.set(inbox.items);
+                // Nothing is drawn again for nothing.
+                if self.items.with_untracked(|items| *items != inbox.items) {
+                    self.items.set(inbox.items);
+                }
+                self.notify();
                 Next::Continue
             }
             Err(error) => Next::Retry(error),
@@ -102,7 +177,9 @@ impl Source for InboxFeed {
     }
 
     fn tell(&self, connection: Connection) {
-        set_if_new(self.connection, connection);
+        if self.connection.with_untracked(|known| *known != connection) {
+            self.connection.set(connection);
+        }
     }
 }
 

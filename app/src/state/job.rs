@@ -211,14 +211,22 @@ impl<T: Tab> JobState<T> {
         self.open.is_empty()
     }
 
-    /// The ids for the next call; none once everything was read. The inbox is followed only while it
-    /// may have a question about an interrupted work.
+    /// The ids for the next call; none once everything was read.
     pub(crate) fn open_ids(&self) -> Vec<LiveId> {
-        let mut ids = self.open[..self.open.len().min(MAX_IDS)].to_vec();
-        if !ids.is_empty() && self.works.values().any(|work| work.standing.is_asked_about()) {
-            ids.push(LiveId::Inbox);
-        }
-        ids
+        self.open[..self.open.len().min(MAX_IDS)].to_vec()
+    }
+
+    /// Whether the inbox may have a question about an interrupted work.
+    pub(crate) fn may_be_asked(&self) -> bool {
+        !self.is_read() && self.works.values().any(|work| work.standing.is_asked_about())
+    }
+
+    /// Takes what the inbox lists now. Returns whether it changed anything.
+    pub(crate) fn take_questions(&mut self, items: &[InboxItem]) -> bool {
+        let (has_changed, is_settled) = self.questions.take(self.id, items);
+        // The answer decides how the work goes on.
+        self.is_outdated |= is_settled;
+        has_changed
     }
 
     /// Takes the stored verdicts.
@@ -249,16 +257,10 @@ impl<T: Tab> JobState<T> {
                     self.take_job(responses, now);
                     continue;
                 }
-                LiveItem::Inbox(LiveReply::Responses { responses }) => {
-                    // The answer decides how the work goes on.
-                    self.is_outdated |= self.questions.take(self.id, responses);
-                    continue;
-                }
-                LiveItem::Alive(_) => continue,
+                LiveItem::Inbox(_) | LiveItem::Alive(_) => continue,
                 LiveItem::Session(_, LiveReply::Error(reply))
                 | LiveItem::Task(_, LiveReply::Error(reply))
-                | LiveItem::Job(_, LiveReply::Error(reply))
-                | LiveItem::Inbox(LiveReply::Error(reply)) => reply.error,
+                | LiveItem::Job(_, LiveReply::Error(reply)) => reply.error,
             };
             if is_end(error) {
                 self.close(id);

@@ -10,9 +10,11 @@ use web_sys::js_sys::Date;
 use wire::{Budget, ErrorName, JobId, JobStatus, JobStatusReply, LiveBatch, LiveId, Spent};
 
 use super::feed::Feed;
+use super::inbox::InboxFeed;
 use super::job::{JobState, Millis, Span, Standing};
 use crate::api::{self, ApiError};
-use crate::poll::{self, Connection, Next, Source, back_off, sleep};
+use crate::live::{self, Next, Source};
+use crate::poll::{Connection, back_off, sleep};
 
 /// How often a status is asked for that live responses went beyond, if the server can't be reached.
 const STATUS_TRIES: u32 = 6;
@@ -40,7 +42,9 @@ impl Tracking {
         // Effects run in the browser only.
         Effect::new(move |_| {
             let is_asking = Rc::default();
-            poll::follow_source(Rc::new(Tracker { tracking, owner: owner.clone(), is_asking }));
+            let tracker = Rc::new(Tracker { tracking, owner: owner.clone(), is_asking });
+            tracker.clone().follow_questions();
+            live::follow(tracker);
         });
         let runs = Memo::new(move |_| tracking.is_running());
         Effect::new(move |_| {
@@ -128,7 +132,7 @@ fn read_time(text: &str) -> Option<Millis> {
     (!time.is_nan()).then_some(time as Millis)
 }
 
-/// The source of the polling loop.
+/// Follows the job, its tasks and their sessions.
 struct Tracker {
     tracking: Tracking,
     /// Owns the signals of tabs.
@@ -178,6 +182,26 @@ impl Tracker {
                 Err(_) => sleep(back_off(failures)).await,
             }
         }
+    }
+
+    /// Takes the questions about interrupted works from the inbox, while there may be any.
+    fn follow_questions(self: Rc<Self>) {
+        let job = self.tracking.job;
+        let may_be_asked = Memo::new(move |_| job.with(JobState::may_be_asked));
+        Effect::new(move |_| {
+            if !may_be_asked.get() {
+                return;
+            }
+            let asked = InboxFeed::new().items;
+            let tracker = self.clone();
+            Effect::new(move |_| {
+                let take = |job: &mut JobState<Feed>| asked.with(|items| job.take_questions(items));
+                if job.try_update_untracked(take) == Some(true) {
+                    job.notify();
+                }
+                tracker.refresh_states();
+            });
+        });
     }
 
     /// Reads the verdicts that were given before the page came.

@@ -22,7 +22,7 @@ fn owner() -> Owner {
 fn follower() -> Follower {
     let feed = Feed::new(false);
     feed.open(id("session").parse().expect("an id"));
-    feed.follow_task(id("task").parse().expect("an id"));
+    feed.open_task(id("task").parse().expect("an id"));
     Follower(feed)
 }
 
@@ -37,7 +37,7 @@ fn answer(items: &[Value]) -> String {
 }
 
 fn take(follower: &Follower, answer: &str) -> Next {
-    follower.take(poll::read_batch(answer).expect("a batch"))
+    follower.take(live::read_batch(answer).expect("a batch"))
 }
 
 /// What the next call asks for.
@@ -104,7 +104,7 @@ fn one_task_after_the_other_is_shown_in_order() {
     assert_eq!(take(&follower, &answer(&[closed])), Next::Continue);
     assert!(!feed.task_runs.get_untracked());
     let other = "task-0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c22";
-    feed.follow_task(other.parse().expect("an id"));
+    feed.open_task(other.parse().expect("an id"));
     assert_eq!(asked(&follower), [id("session"), other.to_owned()]);
     let second = answer(&[
         item(&id("session"), &[(1, prompt("one")), (3, prompt("two"))]),
@@ -172,7 +172,7 @@ fn a_driving_tab_shows_sessions_and_decisions_in_their_order() {
     ];
     let mut state: JobState<Feed> = JobState::new(job);
     for answer in &answers {
-        let batch = poll::read_batch(answer).expect("a batch");
+        let batch = live::read_batch(answer).expect("a batch");
         assert!(state.take(batch, 1).is_ok());
     }
     let tab = state.work(0).and_then(|work| work.tab(0)).expect("a tab");

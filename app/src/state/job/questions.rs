@@ -1,30 +1,22 @@
 //! What people are asked about a job's interrupted works: no session asks it, so it comes from the
 //! inbox.
 
-use wire::{InboxItem, InboxResponse, JobId, Timed};
-
-use crate::state::inbox;
+use wire::{InboxItem, JobId};
 
 /// The questions of a job.
 #[derive(Default)]
 pub(super) struct Questions(Vec<InboxItem>);
 
 impl Questions {
-    /// Processes what the inbox tells. Returns whether one of them was settled.
-    pub(super) fn take(&mut self, job: JobId, responses: Vec<Timed<InboxResponse>>) -> bool {
-        let mut is_settled = false;
-        for Timed { response, .. } in responses {
-            let is_ours = match &response {
-                InboxResponse::InboxAdded(item) => item.job_id == Some(job) && item.is_about_work(),
-                InboxResponse::InboxResolved(answer) => {
-                    self.0.iter().any(|item| item.id == answer.id)
-                }
-            };
-            if is_ours {
-                is_settled |= !inbox::apply(&mut self.0, response);
-            }
-        }
-        is_settled
+    /// Takes those that the inbox lists now. Returns whether they have changed, and
+    /// whether one was settled.
+    pub(super) fn take(&mut self, job: JobId, items: &[InboxItem]) -> (bool, bool) {
+        let is_ours = |item: &&InboxItem| item.job_id == Some(job) && item.is_about_work();
+        let now: Vec<_> = items.iter().filter(is_ours).cloned().collect();
+        let is_settled = self.0.iter().any(|old| now.iter().all(|item| item.id != old.id));
+        let has_changed = self.0 != now;
+        self.0 = now;
+        (has_changed, is_settled)
     }
 
     /// Those about a work.
