@@ -10,8 +10,19 @@ pub(crate) fn titled(title: String, count: usize) -> String {
     format!("({count}) {title}")
 }
 
-/// Puts the number into the icon of the tab. In the browser only.
-pub(crate) fn mark_icon(count: usize) {
+/// Puts the number into the icon of the tab, whenever it changes.
+pub(crate) fn mark_icon(count: Signal<usize>) {
+    Effect::new(move |before: Option<usize>| {
+        let count = count.get();
+        // At first the icon has none.
+        if count != before.unwrap_or_default() {
+            set_icon(count);
+        }
+        count
+    });
+}
+
+fn set_icon(count: usize) {
     if let Ok(Some(link)) = document().query_selector("link[rel=icon]") {
         // Setting an attribute with a valid name cannot fail.
         let _ = link.set_attribute("href", &icon(count));

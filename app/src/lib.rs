@@ -45,6 +45,7 @@ use pages::job_tracking::JobTrackingPage;
 use pages::jobs::JobsPage;
 use pages::not_found::NotFoundPage;
 use pages::test::TestPage;
+use state::inbox::InboxFeed;
 
 pub use components::flow_chart::{FlowChart, NodeStatus};
 
@@ -65,6 +66,7 @@ pub fn App() -> impl IntoView {
     provide_context(Config(config.into_inner()));
     router::provide(is_page);
     mark_hydrated();
+    provide_context(Waiting(count_waiting()));
     let path = router::address().path;
     let page = Memo::new(move |_| path.with(|path| Page::at(path)));
     let content = move || match page.get() {
@@ -123,6 +125,25 @@ pub fn paths() -> impl Iterator<Item = &'static str> {
 /// Whether there is a page at the path.
 pub fn is_page(path: &str) -> bool {
     Page::at(path).is_some()
+}
+
+/// How much waits for a person.
+#[derive(Clone, Copy)]
+struct Waiting(Signal<usize>);
+
+/// How much waits for a person, also shown in the icon of the tab. The test page shows nothing but
+/// its greeting.
+fn count_waiting() -> Signal<usize> {
+    let inbox = InboxFeed::shared();
+    Effect::new(move |_| {
+        let path = window().location().pathname().unwrap_or_default();
+        if !path.starts_with("/test") {
+            InboxFeed::follow();
+        }
+    });
+    let waiting = Signal::derive(move || inbox.items.with(Vec::len));
+    badge::mark_icon(waiting);
+    waiting
 }
 
 /// The server's configuration, for any component below [`App`].

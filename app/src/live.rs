@@ -199,8 +199,8 @@ impl Hub {
         }
         let range = self.range();
         if let Some((stop, known)) = &*self.reading.borrow() {
-            let is_cut = *known != range
-                || self.is_calling.get() && !self.roster.borrow().is_asked(range);
+            let is_cut =
+                *known != range || self.is_calling.get() && !self.roster.borrow().is_asked(range);
             if is_cut {
                 stop.abort();
             }

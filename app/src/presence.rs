@@ -74,8 +74,8 @@ impl Presence {
         let seen = presence.clone();
         let see = Closure::<dyn Fn()>::new(move || seen.clone().look()).into_js_value();
         // Adding a listener cannot fail.
-        let _ = document()
-            .add_event_listener_with_callback("visibilitychange", see.unchecked_ref());
+        let _ =
+            document().add_event_listener_with_callback("visibilitychange", see.unchecked_ref());
         let online = presence.clone();
         let hear = Closure::<dyn Fn()>::new(move || online.tell(Change::Online)).into_js_value();
         let _ = window().add_event_listener_with_callback("online", hear.unchecked_ref());

@@ -22,7 +22,8 @@ impl Address {
 
     #[cfg(feature = "hydrate")]
     fn set(self, path: String, query: String) {
-        let is_new = |signal: RwSignal<String>, value: &str| signal.with_untracked(|it| it != value);
+        let is_new =
+            |signal: RwSignal<String>, value: &str| signal.with_untracked(|it| it != value);
         let (is_new_path, is_new_query) = (is_new(self.path, &path), is_new(self.query, &query));
         // Both change before anything that follows them is drawn, and another page before the
         // arguments of this one: they may be no arguments of it.

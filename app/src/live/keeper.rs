@@ -171,7 +171,8 @@ impl Channel {
     }
 
     fn say(&self, text: &str) {
-        if let Some(Ok(post)) = get(&self.channel, "postMessage").map(JsCast::dyn_into::<Function>) {
+        if let Some(Ok(post)) = get(&self.channel, "postMessage").map(JsCast::dyn_into::<Function>)
+        {
             // Fails once the channel is closed, when nothing needs to be said.
             let _ = post.call1(&self.channel, &text.into());
         }

@@ -28,7 +28,17 @@ impl InboxFeed {
     /// The inbox of the page, which is followed from now on.
     pub(crate) fn new() -> Self {
         // Effects run in the browser only.
-        Effect::new(|_| SHARED.with(Shared::follow));
+        Effect::new(|_| Self::follow());
+        Self::shared()
+    }
+
+    /// Follows the inbox of the page. In the browser only.
+    pub(crate) fn follow() {
+        SHARED.with(Shared::follow);
+    }
+
+    /// The inbox of the page, which is empty until it is followed.
+    pub(crate) fn shared() -> Self {
         SHARED.with(|shared| Self {
             items: shared.items.clone().into(),
             resolved: shared.resolved.clone().into(),
@@ -62,7 +72,12 @@ impl Shared {
         }
         let (items, resolved) = (self.items.clone(), self.resolved.clone());
         let connection = self.connection.clone();
-        live::follow_on(Rc::new(Follower { items, resolved, connection, seen: RefCell::default() }));
+        live::follow_on(Rc::new(Follower {
+            items,
+            resolved,
+            connection,
+            seen: RefCell::default(),
+        }));
     }
 }
 
