@@ -24,6 +24,7 @@ pub mod listener;
 mod live;
 mod live_batch;
 mod login;
+mod markdown_api;
 mod outbox;
 mod pace;
 mod pages;
@@ -190,6 +191,8 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .route("/api/config", get(server_api::config))
         .route("/api/token", get(server_api::token))
         .act("/api/stop", server_api::stop)
+        // POST only: texts are longer than any URL.
+        .post(markdown_api::PATH, Deed::Read, markdown_api::render)
         .route("/api/copilot/models", get(session_api::list_models))
         .route("/api/copilot/session", get(session_api::list_sessions))
         .route("/api/copilot/session/{id}/info", get(session_api::show_session))

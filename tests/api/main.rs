@@ -22,6 +22,7 @@ mod live;
 mod live_batch;
 mod live_end;
 mod live_limits;
+mod markdown;
 mod pages;
 mod permissions;
 mod positions;

@@ -6,10 +6,10 @@
 use std::fmt::Write;
 
 use wire::chart::{Chart, ChartNode, Hint};
+use wire::html::push_escaped;
 
 use super::layout::{Layout, Link, Place};
 use super::{path, text};
-use crate::markdown::push_escaped;
 
 /// The drawing as SVG. Interactive nodes can be selected.
 pub(crate) fn draw(chart: &Chart, layout: &Layout, interactive: bool) -> String {

@@ -12,6 +12,7 @@ mod decision;
 pub mod entry;
 mod extension;
 mod history;
+pub mod html;
 mod id;
 mod inbox;
 mod job;

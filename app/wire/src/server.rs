@@ -53,6 +53,13 @@ pub enum InstallResult {
     Rejected,
 }
 
+/// The answer to `api/markdown`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MarkdownReply {
+    /// The HTML of each text; `None` if it has no markup, so that it is shown as it is.
+    pub html: Vec<Option<String>>,
+}
+
 /// The answer to a request that never reached the domain, with an HTTP status of 4xx.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {

@@ -14,7 +14,7 @@ use wire::STORE_HEADER;
 
 use super::pace::{Deadline, Late, PacedBody};
 use super::places::Place;
-use super::{AppState, Portal, ask, error, login, pages};
+use super::{AppState, Portal, ask, error, login, markdown_api, pages};
 use crate::security::peer::Peer;
 use crate::security::{Audience, Refusal};
 use crate::site::PACKAGE_PATH;
@@ -100,6 +100,9 @@ fn limit(state: &AppState, path: &str, body: Body) -> (Body, Option<Late>) {
     let cap = usize::try_from(state.policy.max_body_bytes).unwrap_or(usize::MAX);
     let (cap, deadline) = match path {
         login::PATH => (cap.min(LOGIN_BODY), Deadline::Whole(LOGIN_DEADLINE)),
+        markdown_api::PATH => {
+            (cap.min(markdown_api::LARGEST_BODY), Deadline::Progress(BODY_PROGRESS))
+        }
         _ => (cap, Deadline::Progress(BODY_PROGRESS)),
     };
     let (body, late) = PacedBody::new(Body::new(Limited::new(body, cap)), deadline);

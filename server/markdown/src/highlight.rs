@@ -13,9 +13,9 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use languages::Language;
+use wire::html::push_escaped;
 
-use super::escape::push_escaped;
+use languages::Language;
 
 /// Appends the code, highlighted if the language is known.
 pub(super) fn push_highlighted(html: &mut String, language: &str, code: &str) {

@@ -1,7 +1,8 @@
-//! The only way for foreign text into the HTML.
+//! Foreign text in HTML. Nothing else puts text into markup that is written by hand: that of
+//! Markdown on the server, and that of charts in the browser.
 
 /// Appends text escaped for both element content and attribute values.
-pub(crate) fn push_escaped(html: &mut String, text: &str) {
+pub fn push_escaped(html: &mut String, text: &str) {
     let mut written = 0;
     for (at, byte) in text.bytes().enumerate() {
         let entity = match byte {

@@ -7,9 +7,9 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, LinkType, Tag};
+use wire::html::push_escaped;
 
 use super::address;
-use super::escape::push_escaped;
 use super::highlight;
 
 /// How many elements may be open; anything nested deeper is shown as it was written. Browsers
