@@ -73,6 +73,7 @@ fn sentence(name: ErrorName) -> &'static str {
         ErrorName::PermissionNotPending | ErrorName::NotPending => {
             "Too late: already answered or withdrawn."
         }
+        ErrorName::NotQueued => "Too late: the turn of this prompt has begun, or it was removed.",
         ErrorName::InvalidAnswer => "This answer does not fit the question.",
         ErrorName::InvalidPermissionDecision => "The server does not know this answer.",
         ErrorName::InvalidPermissionMode => "The server does not know this permission mode.",

@@ -30,6 +30,7 @@ mod pace;
 mod pages;
 mod places;
 mod plain_page;
+mod queue_api;
 mod server_api;
 mod session_api;
 mod task_api;
@@ -198,6 +199,9 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .route("/api/copilot/session/{id}/info", get(session_api::show_session))
         .act("/api/copilot/session/start/{*model}", session_api::start_session)
         .act("/api/copilot/session/{id}/query", session_api::query_session)
+        .route("/api/copilot/session/{id}/queue", get(queue_api::list))
+        .act("/api/copilot/session/{id}/queue/{prompt}/remove", queue_api::remove)
+        .act("/api/copilot/session/{id}/queue/{prompt}/edit", queue_api::edit)
         .act("/api/copilot/session/{id}/abort", session_api::abort_session)
         .act("/api/copilot/session/{id}/stop", session_api::stop_session)
         .act("/api/copilot/session/{id}/continue", session_api::continue_session)

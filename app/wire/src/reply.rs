@@ -73,6 +73,8 @@ error_names! {
     InvalidPermissionDecision,
     InvalidPermissionMode,
     InvalidExtensionTrust,
+    /// No prompt of this number waits: its turn has begun, or it was removed.
+    NotQueued,
     /// Something still runs that must have ended for this.
     StillRunning,
     /// No work of the job has a result that can be done without.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::bridge::{ProjectMessage, ProjectMessageEnd};
 use crate::tagged::{tagged, with_field};
-use crate::{PendingPermission, PermissionId, PermissionOutcome, Usage};
+use crate::{PendingPermission, PermissionId, PermissionOutcome, PromptQueue, Usage};
 
 tagged! {
     /// One response of a session.
@@ -128,6 +128,10 @@ tagged! {
             /// Text of the prompt.
             prompt: String,
         },
+        /// A prompt was queued behind another one, or such a queue has changed. Prompts are
+        /// shortened: readers are told of all of them with each change.
+        #[serde(rename = "onQueueChanged")]
+        QueueChanged(PromptQueue),
         /// A tool asks before it acts, and waits for the answer.
         #[serde(rename = "onPermissionRequest")]
         PermissionRequest(PendingPermission),
@@ -340,6 +344,12 @@ mod tests {
                 r#"{"callback":"onGeneratedUserPrompt","prompt":"p"}"#,
             ),
             (R::UserPrompt { prompt: text("p") }, r#"{"callback":"onUserPrompt","prompt":"p"}"#),
+            (
+                R::QueueChanged(PromptQueue {
+                    queue: vec![crate::WaitingPrompt { id: 2, prompt: text("p") }],
+                }),
+                r#"{"callback":"onQueueChanged","queue":[{"id":2,"prompt":"p"}]}"#,
+            ),
             (R::Error { message: text("e") }, r#"{"sessionError":"e"}"#),
         ];
         assert_spelling(&table);

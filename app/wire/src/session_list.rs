@@ -32,6 +32,22 @@ pub struct SessionInfo {
     pub queued: u32,
 }
 
+/// The prompts that wait in a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptQueue {
+    /// In the order of their turns.
+    pub queue: Vec<WaitingPrompt>,
+}
+
+/// A prompt that waits for its turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitingPrompt {
+    /// Its number in its session.
+    pub id: u64,
+    /// Its text.
+    pub prompt: String,
+}
+
 /// The answer of `session/{id}/fallback`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FallbackModels {

@@ -105,6 +105,7 @@ impl FactFold {
             | R::AgentEnd { .. }
             | R::TurnEnd { .. }
             | R::Idle
+            | R::QueueChanged(_)
             | R::PermissionRequest(_)
             | R::PermissionResolved { .. }
             | R::Usage { .. }

@@ -55,6 +55,7 @@ mod starter;
 mod stream;
 mod toolkit;
 mod turns;
+mod waiting;
 
 #[cfg(test)]
 mod tests;
@@ -152,6 +153,9 @@ pub enum SessionError {
     /// Its queue of prompts is full.
     #[error("too many prompts are waiting")]
     TooManyQueries,
+    /// No prompt of this number waits: its turn has begun, or it was removed.
+    #[error("no such prompt waits")]
+    NotQueued,
     /// There is no such permission request, or it has been answered.
     #[error("not waiting for a decision")]
     PermissionNotPending,
@@ -184,6 +188,7 @@ impl SessionError {
         match self {
             Self::SessionNotFound => ErrorName::SessionNotFound,
             Self::TooManyQueries => ErrorName::TooManyQueries,
+            Self::NotQueued => ErrorName::NotQueued,
             Self::PermissionNotPending => ErrorName::PermissionNotPending,
             Self::ModelNotAvailable => ErrorName::ModelNotAvailable,
             Self::StillRunning => ErrorName::StillRunning,

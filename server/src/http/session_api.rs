@@ -296,7 +296,7 @@ pub(super) async fn open_session(state: &AppState, id: &str) -> Result<Arc<Sessi
     state.sessions.find(session_id(id)?).await
 }
 
-fn done(result: Result<(), SessionError>) -> Response {
+pub(super) fn done(result: Result<(), SessionError>) -> Response {
     match result {
         Ok(()) => Json(Done {}).into_response(),
         Err(error) => error::said_no(error.name(), None),

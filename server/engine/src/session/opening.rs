@@ -78,7 +78,7 @@ impl Origin {
                     log.note(&SessionNote::DroppedPrompts);
                 }
                 stream.set_interrupted(fold.questions().clone());
-                queue.restore(fold.queue(), !fold.questions().is_empty());
+                queue.restore(fold);
             }
         }
     }

@@ -1,15 +1,18 @@
 //! The prompts that wait in a session, and the one whose turn is running.
+//!
+//! Readers are told of the prompts that wait behind others, and may remove or change them; those of
+//! the engine and messages to projects are not shown.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use store::fold::{self, PromptAuthor, SessionNote};
+use store::fold::{self, PromptAuthor, SessionFold, SessionNote};
 use store::live::LiveLog;
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 use wire::bridge::{ProjectMessage, ProjectMessageEnd, RunEnd};
-use wire::{MessageId, SessionResponse, TaskId};
+use wire::{MessageId, PromptQueue, SessionResponse, TaskId, WaitingPrompt, shorten};
 
 use super::{SessionError, TurnEnd, TurnOutcome};
 use crate::budget::Meter;
@@ -20,6 +23,8 @@ const CANCELLED: &str = "cancelled";
 /// A prompt that waits or whose turn is running.
 #[derive(Debug)]
 pub(super) struct QueuedPrompt {
+    /// Its number in the session, as its fold counts.
+    number: u64,
     pub(super) text: String,
     pub(super) author: PromptAuthor,
     /// The message to the session's project that it came with.
@@ -41,6 +46,11 @@ impl QueuedPrompt {
     pub(super) fn settle(self, outcome: TurnOutcome) {
         // Nobody waits for the turn of a user's prompt.
         let _ = self.outcome.send(outcome);
+    }
+
+    /// Whether users see it in the queue.
+    fn is_shown(&self) -> bool {
+        is_shown(self.author, self.message.is_some())
     }
 
     fn drop_unsent(self, ended: TurnEnd) {
@@ -102,6 +112,16 @@ struct QueueState {
     closed: bool,
     /// Whether restored prompts wait until a question is answered.
     held: bool,
+    /// Whether readers were told of prompts that wait.
+    shows_queue: bool,
+}
+
+impl QueueState {
+    /// The place of a prompt that users may remove or change.
+    fn place_of(&self, number: u64) -> Result<usize, SessionError> {
+        let place = self.waiting.iter().position(|it| it.number == number && it.is_shown());
+        place.ok_or(SessionError::NotQueued)
+    }
 }
 
 /// The prompt whose turn is running.
@@ -122,20 +142,19 @@ impl Queue {
         Self { log, state: Mutex::default(), added: Notify::new(), capacity, meter, stop }
     }
 
-    /// Queues the prompts that waited when the server stopped, without noting them again. If they
-    /// are held, they wait until they are released or another prompt comes. Those of tasks are left
-    /// out: their tasks send them again.
-    pub(super) fn restore<'a>(
-        &self,
-        prompts: impl Iterator<Item = &'a fold::QueuedPrompt>,
-        held: bool,
-    ) {
+    /// Queues the prompts that waited when the server stopped, without noting them again. If a
+    /// question is open, they are held until they are released or another prompt comes. Those of tasks
+    /// are left out: their tasks send them again.
+    pub(super) fn restore(&self, fold: &SessionFold) {
         let mut state = self.state.lock();
-        state.held = held;
-        for prompt in prompts.filter(|prompt| prompt.task.is_none()) {
+        state.held = !fold.questions().is_empty();
+        state.shows_queue = fold.shows_queue();
+        let prompts = fold.numbered_queue();
+        for (number, prompt) in prompts.filter(|(_, prompt)| prompt.task.is_none()) {
             // Its sender is gone, so nobody waits for the outcome.
             let (outcome, _) = oneshot::channel();
             state.waiting.push_back(QueuedPrompt {
+                number,
                 text: prompt.prompt.clone(),
                 author: prompt.author,
                 message: prompt.message.clone(),
@@ -225,8 +244,10 @@ impl Queue {
                 Place::Last => SessionNote::Queued(prompt),
             });
         }
+        let number = self.log.fold(SessionFold::last_queued).unwrap_or_default();
         let begun = CancellationToken::new();
         let queued = QueuedPrompt {
+            number,
             text,
             author,
             message,
@@ -235,9 +256,13 @@ impl Queue {
             begun: begun.clone(),
             outcome: sender,
         };
+        let is_behind = queued.is_shown() && (state.running.is_some() || !state.waiting.is_empty());
         match place {
             Place::First => state.waiting.push_front(queued),
             Place::Last => state.waiting.push_back(queued),
+        }
+        if is_behind {
+            self.show(&mut state);
         }
         drop(state);
         // There is one consumer; if it is busy now, it finds the permit later.
@@ -258,11 +283,52 @@ impl Queue {
                     let message = prompt.message_id();
                     state.running = Some(Running { abort: prompt.abort.clone(), message });
                     prompt.begun.cancel();
+                    if prompt.is_shown() {
+                        self.show_change(&mut state);
+                    }
                     return prompt;
                 }
             }
             self.added.notified().await;
         }
+    }
+
+    /// Removes a prompt that waits.
+    pub(super) fn remove(&self, number: u64) -> Result<(), SessionError> {
+        let mut state = self.state.lock();
+        let place = state.place_of(number)?;
+        let removed = state.waiting.remove(place).ok_or(SessionError::NotQueued)?;
+        self.log.note(&SessionNote::Removed { prompt: number });
+        self.show_change(&mut state);
+        drop(state);
+        removed.drop_unsent(TurnEnd::Aborted);
+        Ok(())
+    }
+
+    /// Changes the text of a prompt that waits.
+    pub(super) fn edit(&self, number: u64, text: String) -> Result<(), SessionError> {
+        let mut state = self.state.lock();
+        let place = state.place_of(number)?;
+        self.log.note(&SessionNote::Edited { prompt: number, text: text.clone() });
+        state.waiting[place].text = text;
+        self.show_change(&mut state);
+        Ok(())
+    }
+
+    /// Tells readers of the prompts that wait, if they know of any.
+    fn show_change(&self, state: &mut QueueState) {
+        if state.shows_queue {
+            self.show(state);
+        }
+    }
+
+    fn show(&self, state: &mut QueueState) {
+        let shown = state.waiting.iter().filter(|prompt| prompt.is_shown());
+        let queue: Vec<_> = shown
+            .map(|prompt| WaitingPrompt { id: prompt.number, prompt: shorten(&prompt.text) })
+            .collect();
+        state.shows_queue = !queue.is_empty();
+        self.log.push(&SessionResponse::QueueChanged(PromptQueue { queue }));
     }
 
     /// Aborts the running turn, or the next one if none is running.
@@ -331,6 +397,7 @@ impl Queue {
                 let (reason, error) = run_end(ended);
                 self.report_end(message, reason, error);
             }
+            self.show_change(&mut state);
             waiting
         };
         for prompt in waiting {
@@ -343,6 +410,23 @@ impl Queue {
         let state = self.state.lock();
         (state.running.is_some(), state.waiting.len())
     }
+}
+
+/// The prompts of a session that wait and are shown, whole.
+pub(super) fn shown_queue(fold: &SessionFold) -> PromptQueue {
+    let shown = fold
+        .numbered_queue()
+        .filter(|(_, prompt)| is_shown(prompt.author, prompt.message.is_some()));
+    let waiting = |(id, prompt): (u64, &fold::QueuedPrompt)| WaitingPrompt {
+        id,
+        prompt: prompt.prompt.clone(),
+    };
+    PromptQueue { queue: shown.map(waiting).collect() }
+}
+
+/// Tasks send their prompts, and projects have messages that are cancelled by the bridge.
+fn is_shown(author: PromptAuthor, is_message: bool) -> bool {
+    author != PromptAuthor::Engine && !is_message
 }
 
 /// How a run ends with its turn.

@@ -1,10 +1,8 @@
 //! The turns that a task had in a session, read from the store: what became of a prompt whose task
 //! did not learn of it, because the server stopped.
 
-use std::collections::VecDeque;
-
 use agents::read_arguments;
-use store::fold::{Fold, PromptAuthor, QueuedPrompt, SessionFold, SessionNote, load};
+use store::fold::{Fold, SessionFold, SessionNote, load};
 use store::journal::{Record, StoreError};
 use wire::entry::JOB_TOOLS;
 use wire::{SessionId, SessionResponse, TaskId, TurnEnding, Usage};
@@ -55,8 +53,6 @@ impl SessionManager {
 #[derive(Default)]
 struct PastTurns {
     session: SessionFold,
-    /// As in the fold of the session, where a prompt that begins leaves the queue.
-    queue: VecDeque<QueuedPrompt>,
     all: Vec<Turn>,
 }
 
@@ -98,8 +94,9 @@ impl PastTurns {
     }
 
     fn begin(&mut self, prompt: &str) {
-        let queued = self.queue.pop_front_if(|queued| queued.prompt == prompt);
-        let task = queued.and_then(|queued| queued.task);
+        // It leaves the queue when the session's fold takes it, which comes after this.
+        let next = self.session.queue().next().filter(|queued| queued.prompt == prompt);
+        let task = next.and_then(|queued| queued.task);
         self.all.push(Turn { task, ..Turn::default() });
     }
 }
@@ -111,15 +108,6 @@ impl Fold<SessionResponse> for PastTurns {
         use SessionResponse as R;
         match fact {
             R::UserPrompt { prompt } | R::GeneratedUserPrompt { prompt } => self.begin(prompt),
-            R::ProjectMessage(message) => self.queue.push_back(QueuedPrompt {
-                prompt: message.text.clone(),
-                author: PromptAuthor::User,
-                message: Some(message.clone()),
-                task: None,
-            }),
-            R::ProjectMessageEnd(end) => self.queue.retain(|prompt| {
-                prompt.message.as_ref().is_none_or(|message| message.id != end.id)
-            }),
             _ => {
                 if let Some(turn) = self.all.last_mut() {
                     turn.take(fact);
@@ -130,12 +118,6 @@ impl Fold<SessionResponse> for PastTurns {
     }
 
     fn note(&mut self, at: u64, note: &SessionNote) {
-        match note {
-            SessionNote::Queued(prompt) => self.queue.push_back(prompt.clone()),
-            SessionNote::QueuedFirst(prompt) => self.queue.push_front(prompt.clone()),
-            SessionNote::DroppedPrompts => self.queue.retain(|prompt| prompt.task.is_none()),
-            _ => {}
-        }
         self.session.note(at, note);
     }
 

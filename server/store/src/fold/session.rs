@@ -51,6 +51,18 @@ pub enum SessionNote {
     Queued(QueuedPrompt),
     /// A prompt was queued before all others.
     QueuedFirst(QueuedPrompt),
+    /// A prompt that waited was removed by a user.
+    Removed {
+        /// Its number.
+        prompt: u64,
+    },
+    /// The text of a prompt that waits was changed by a user.
+    Edited {
+        /// Its number.
+        prompt: u64,
+        /// The new text.
+        text: String,
+    },
     /// The prompts of tasks that waited were dropped: their tasks send them again after a restart.
     DroppedPrompts,
     /// The permission mode was changed.
@@ -169,7 +181,12 @@ pub struct SessionFold {
     replaced: u32,
     title: String,
     is_renamed: bool,
-    queue: VecDeque<QueuedPrompt>,
+    /// The prompts that wait, with their numbers.
+    queue: VecDeque<(u64, QueuedPrompt)>,
+    /// The number of the prompt that was queued last.
+    last_queued: u64,
+    /// Whether readers were told of prompts that wait.
+    shows_queue: bool,
     is_running: bool,
     /// Whether the server stopped during the latest turn.
     is_interrupted: bool,
@@ -317,7 +334,22 @@ impl SessionFold {
 
     /// The prompts that wait, in order.
     pub fn queue(&self) -> impl Iterator<Item = &QueuedPrompt> {
-        self.queue.iter()
+        self.queue.iter().map(|(_, prompt)| prompt)
+    }
+
+    /// The same with their numbers, which never change: prompts are counted as they are queued.
+    pub fn numbered_queue(&self) -> impl Iterator<Item = (u64, &QueuedPrompt)> {
+        self.queue.iter().map(|(number, prompt)| (*number, prompt))
+    }
+
+    /// The number of the prompt that was queued last.
+    pub fn last_queued(&self) -> u64 {
+        self.last_queued
+    }
+
+    /// Whether readers were told of prompts that wait, and so have to be told of changes.
+    pub fn shows_queue(&self) -> bool {
+        self.shows_queue
     }
 
     /// The permission requests that wait for an answer.
@@ -345,6 +377,11 @@ impl SessionFold {
         is_first
     }
 
+    fn next_number(&mut self) -> u64 {
+        self.last_queued += 1;
+        self.last_queued
+    }
+
     fn state(&self) -> EntityState {
         match (self.ended_at, self.is_running) {
             (Some(_), _) if self.crashed => EntityState::Failed,
@@ -363,7 +400,7 @@ impl SessionFold {
             | SessionResponse::GeneratedUserPrompt { prompt } => {
                 self.entitle(prompt);
                 // Its turn begins, so it is no longer queued.
-                self.queue.pop_front_if(|queued| queued.prompt == *prompt);
+                self.queue.pop_front_if(|(_, queued)| queued.prompt == *prompt);
                 self.is_running = true;
                 self.is_interrupted = false;
                 self.spent += Spent { turns: 1, ..Spent::default() };
@@ -376,6 +413,10 @@ impl SessionFold {
             SessionResponse::TurnEnd { outcome: TurnEnding::Interrupted, .. } => {
                 self.is_interrupted = true;
                 true
+            }
+            SessionResponse::QueueChanged(shown) => {
+                self.shows_queue = !shown.queue.is_empty();
+                false
             }
             SessionResponse::PermissionRequest(question) => {
                 let open = OpenQuestion { asked_at: at, request: question.request.clone() };
@@ -398,12 +439,14 @@ impl SessionFold {
                 if let Some(project) = &mut self.project {
                     project.asked += 1;
                 }
-                self.queue.push_back(QueuedPrompt {
+                let queued = QueuedPrompt {
                     prompt: message.text.clone(),
                     author: PromptAuthor::User,
                     message: Some(message.clone()),
                     task: None,
-                });
+                };
+                let number = self.next_number();
+                self.queue.push_back((number, queued));
                 true
             }
             SessionResponse::ProjectMessageEnd(end) => {
@@ -413,7 +456,7 @@ impl SessionFold {
                 let is_it = |prompt: &QueuedPrompt| {
                     prompt.message.as_ref().is_some_and(|message| message.id == end.id)
                 };
-                self.queue.retain(|prompt| !is_it(prompt));
+                self.queue.retain(|(_, prompt)| !is_it(prompt));
                 true
             }
             SessionResponse::ProjectCleared => {
@@ -463,10 +506,21 @@ impl SessionFold {
             }
             SessionNote::Queued(prompt) => {
                 self.entitle(&prompt.prompt);
-                self.queue.push_back(prompt.clone());
+                let number = self.next_number();
+                self.queue.push_back((number, prompt.clone()));
             }
-            SessionNote::QueuedFirst(prompt) => self.queue.push_front(prompt.clone()),
-            SessionNote::DroppedPrompts => self.queue.retain(|prompt| prompt.task.is_none()),
+            SessionNote::QueuedFirst(prompt) => {
+                let number = self.next_number();
+                self.queue.push_front((number, prompt.clone()));
+            }
+            SessionNote::Removed { prompt } => self.queue.retain(|(number, _)| number != prompt),
+            SessionNote::Edited { prompt, text } => {
+                let queued = self.queue.iter_mut().find(|(number, _)| number == prompt);
+                if let Some((_, queued)) = queued {
+                    queued.prompt.clone_from(text);
+                }
+            }
+            SessionNote::DroppedPrompts => self.queue.retain(|(_, prompt)| prompt.task.is_none()),
             SessionNote::Permissions { mode } => self.chosen_mode = Some(*mode),
             SessionNote::Fallback { models } => self.fallback = Some(models.clone()),
             SessionNote::Switched { model } => {

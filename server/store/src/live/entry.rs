@@ -185,6 +185,7 @@ impl LiveEntry for SessionResponse {
             | Self::AgentEnd { .. }
             | Self::TurnEnd { .. }
             | Self::Idle
+            | Self::QueueChanged(_)
             | Self::GeneratedUserPrompt { .. }
             | Self::UserPrompt { .. }
             | Self::PermissionRequest(_)

@@ -90,6 +90,8 @@ fn in_session() -> impl Strategy<Value = Happening<SessionResponse, SessionNote>
                 task: TaskId::generate().into(),
             }))
         }),
+        (1_u64..4).prop_map(|prompt| N(SessionNote::Removed { prompt })),
+        (1_u64..4, text()).prop_map(|(prompt, text)| N(SessionNote::Edited { prompt, text })),
         Just(N(SessionNote::HandedOver)),
         Just(N(SessionNote::DroppedPrompts)),
         (budget(), any::<bool>())
