@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tests::job::{entry_of, task};
 use tests::{Options, TestApp};
 
 const INSTALL: &str = "/api/copilot/test/installJobsEntry";
@@ -153,4 +154,23 @@ async fn outside_of_test_mode_there_is_no_such_endpoint() {
     let reply = app.post(INSTALL, "/x").await;
     assert_eq!(reply.refusal(), (404, "Unknown API endpoint".to_owned()));
     app.finish().await;
+}
+
+#[tokio::test]
+async fn descriptions_are_told_where_tasks_and_jobs_are_listed() {
+    let app = TestApp::new();
+    let mut entry = entry_of(&[("job", task("ok"))]);
+    for (list, name) in [("tasks", "ok"), ("jobs", "job")] {
+        entry[list][name]["description"] = format!("What {name} is for.").into();
+    }
+    app.install(&entry).await;
+    let tasks = app.get("/api/copilot/task").await.json();
+    let told = |name: &str| {
+        let all = tasks["tasks"].as_array().expect("tasks");
+        all.iter().find(|task| task["name"] == name).expect(name)["description"].clone()
+    };
+    assert_eq!(told("ok"), "What ok is for.");
+    assert_eq!(told("failed"), Value::Null, "left out");
+    let jobs = app.get("/api/copilot/job").await.json();
+    assert_eq!(jobs["jobs"]["job"]["description"], "What job is for.");
 }

@@ -156,6 +156,9 @@ pub struct DrivingSessionRetry {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Task {
+    /// What it is for, in a sentence for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// Which model runs it. If absent, each work that uses the task must have a `modelOverride`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
@@ -243,6 +246,9 @@ pub struct FailureAction {
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Job {
+    /// What it is for, in a sentence for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
     /// Whether the user must type something first: true exactly if one of its tasks requires it.
     /// Can be left out.
     #[cfg_attr(feature = "schema", schemars(with = "Option<bool>"))]

@@ -38,9 +38,11 @@ pub struct JobList {
 }
 
 /// What must be known to start a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobFacts {
+    /// What it is for, in a sentence for people.
+    pub description: Option<String>,
     /// Whether one of its tasks uses what the user typed.
     pub require_user_input: bool,
 }

@@ -22,6 +22,7 @@ impl From<&Entry> for Tasks {
         let tasks = entry.tasks.iter().map(|(name, task)| TaskInfo {
             name: name.clone(),
             require_user_input: task.require_user_input,
+            description: task.description.clone(),
         });
         Self { tasks: tasks.collect() }
     }
@@ -35,6 +36,9 @@ pub struct TaskInfo {
     pub name: String,
     /// Whether the user must type something to start it.
     pub require_user_input: bool,
+    /// What it is for, in a sentence for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
 }
 
 /// The answer of `task/start`.

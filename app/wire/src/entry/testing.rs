@@ -44,6 +44,7 @@ pub fn repeat(pre_condition: Condition, body: Work, post_condition: Condition) -
 /// A job with this work and no further settings.
 pub fn job(work: Work) -> Job {
     Job {
+        description: None,
         require_user_input: false,
         permissions: None,
         approve_files: Vec::new(),

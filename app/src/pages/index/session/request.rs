@@ -267,7 +267,7 @@ mod tests {
     use super::*;
 
     fn task(require_user_input: bool) -> TaskInfo {
-        TaskInfo { name: "build".to_owned(), require_user_input }
+        TaskInfo { name: "build".to_owned(), require_user_input, description: None }
     }
 
     #[test]

@@ -26,9 +26,17 @@ impl<'t> Reader<'t> {
     }
 
     fn job(&mut self, node: &'t Node, path: &Path) -> Read<Job> {
-        let known =
-            ["requireUserInput", "permissions", "approveFiles", "budget", "onInterrupted", "work"];
+        let known = [
+            "description",
+            "requireUserInput",
+            "permissions",
+            "approveFiles",
+            "budget",
+            "onInterrupted",
+            "work",
+        ];
         let object = self.object(node, path, &known)?;
+        let description = self.optional(&object, path, "description", Self::string);
         let mut input = UserInput::default();
         let work = self.required(&object, path, "work", |reader, node, path| {
             reader.work(node, path, &mut input)
@@ -57,6 +65,7 @@ impl<'t> Reader<'t> {
         number(&mut work, &mut 0);
         declared?;
         Ok(Job {
+            description: description?,
             require_user_input: input.is_required,
             permissions: permissions?,
             approve_files: approve_files?.unwrap_or_default(),

@@ -10,8 +10,8 @@ use crate::entry::{
     RuntimeVariable, Task,
 };
 
-const FIELDS: [&str; 6] =
-    ["model", "prompt", "requireUserInput", "availability", "criteria", "budget"];
+const FIELDS: [&str; 7] =
+    ["description", "model", "prompt", "requireUserInput", "availability", "criteria", "budget"];
 
 /// Facts about a task that are needed to check the jobs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +41,7 @@ impl<'t> Reader<'t> {
     }
 
     fn task(&mut self, object: &Object<'t>, path: &Path) -> (Facts, Read<Task>) {
+        let description = self.optional(object, path, "description", Self::string);
         let model = self.optional(object, path, "model", Self::model);
         let prompt = self.required(object, path, "prompt", Self::prompt);
         let uses = prompt.as_ref().ok().map(|prompt| prompt.uses(RuntimeVariable::UserInput));
@@ -62,6 +63,7 @@ impl<'t> Reader<'t> {
         };
         let task = || {
             Ok(Task {
+                description: description?,
                 model: model?,
                 prompt: prompt?,
                 require_user_input: require_user_input?,
