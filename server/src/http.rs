@@ -12,6 +12,7 @@
 mod ask;
 mod bridge_api;
 mod bridge_events;
+mod completion_api;
 mod deeds;
 mod entry_api;
 mod error;
@@ -195,6 +196,7 @@ fn routes(state: AppState) -> (Router, Deeds) {
         // POST only: texts are longer than any URL.
         .post(markdown_api::PATH, Deed::Read, markdown_api::render)
         .route("/api/copilot/models", get(session_api::list_models))
+        .route("/api/copilot/folders", get(completion_api::folders))
         .route("/api/copilot/session", get(session_api::list_sessions))
         .route("/api/copilot/session/{id}/info", get(session_api::show_session))
         .act("/api/copilot/session/start/{*model}", session_api::start_session)
@@ -224,6 +226,7 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .route("/api/copilot/session/{id}/live/{token}", get(live::poll_as::<SessionId>))
         .act("/api/copilot/session/{id}/rename", session_api::rename_session)
         .act("/api/copilot/session/{id}/delete", session_api::delete_session)
+        .route("/api/copilot/session/{id}/files", get(completion_api::files))
         .route("/api/copilot/session/{id}/events", get(history_api::session_events))
         .route("/api/copilot/session/{id}/export.md", get(history_api::export_markdown))
         .route("/api/copilot/session/{id}/export.json", get(history_api::export_json))

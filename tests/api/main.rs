@@ -7,6 +7,7 @@ mod bridge_agents;
 mod bridge_events;
 mod bridge_safety;
 mod budgets;
+mod completion;
 mod engines;
 mod entries;
 mod exact_answers;

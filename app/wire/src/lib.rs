@@ -63,7 +63,9 @@ pub use reply::{
     TokenReply,
 };
 pub use session::{LogLevel, SessionResponse, ToolError, ToolResult, TurnEnding};
-pub use session_list::{FallbackModels, PromptQueue, SessionInfo, Sessions, WaitingPrompt};
+pub use session_list::{
+    FallbackModels, Files, Folders, PromptQueue, SessionInfo, Sessions, WaitingPrompt,
+};
 pub use state::{EntityState, WorkState};
 pub use task::{TaskInfo, TaskResponse, TaskStarted, Tasks};
 pub use usage::Usage;

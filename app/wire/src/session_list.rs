@@ -48,6 +48,20 @@ pub struct WaitingPrompt {
     pub prompt: String,
 }
 
+/// The answer of `folders`: what completes the path that somebody types.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Folders {
+    /// Absolute paths.
+    pub folders: Vec<String>,
+}
+
+/// The answer of `session/{id}/files`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Files {
+    /// Paths below the session's folder, the best match first.
+    pub files: Vec<String>,
+}
+
 /// The answer of `session/{id}/fallback`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FallbackModels {

@@ -10,6 +10,7 @@
 
 mod change;
 mod command;
+mod completion;
 mod diff;
 mod list;
 mod pattern;
@@ -36,6 +37,7 @@ use crate::permission::{Asker, PermissionHandler};
 use crate::tool::{Tool, ToolHandler};
 
 pub use command::CommandSettings;
+pub use completion::complete_file;
 pub use roots::{AllowedRoots, RootsLimit};
 pub use sandbox::{Fault, SandboxError, Workspace};
 

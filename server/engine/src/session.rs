@@ -30,6 +30,7 @@ mod agent;
 mod allowance;
 mod answers;
 mod asking;
+mod completion;
 mod context;
 mod continuation;
 mod conversation;
@@ -72,6 +73,7 @@ use wire::{ErrorName, PermissionMode, Reached, SessionId, TaskId, TurnEnding, Us
 use crate::budget::BudgetNotSupported;
 
 pub use allowance::SetBudgetError;
+pub use completion::complete_folder;
 pub use fallback_list::FallbackError;
 pub use folder::check_folder;
 pub use handle::Session;

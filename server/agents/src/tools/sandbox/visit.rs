@@ -67,7 +67,18 @@ impl Workspace {
         cancel: &CancellationToken,
         each: &mut dyn FnMut(&Found<'_>) -> ControlFlow<()>,
     ) -> Result<Visited, Fault> {
+        self.visit_some(MAX_ENTRIES, cancel, each)
+    }
+
+    /// The same, but gives up after so many names.
+    pub(in crate::tools) fn visit_some(
+        &self,
+        max_entries: usize,
+        cancel: &CancellationToken,
+        each: &mut dyn FnMut(&Found<'_>) -> ControlFlow<()>,
+    ) -> Result<Visited, Fault> {
         let mut visit = Visit {
+            max_entries,
             inner: &self.0,
             cancel,
             each,
@@ -90,6 +101,7 @@ struct Visit<'a> {
     each: &'a mut dyn FnMut(&Found<'_>) -> ControlFlow<()>,
     /// The ignore rules of the folders on the way, outermost first.
     ignored: Vec<Gitignore>,
+    max_entries: usize,
     entries: usize,
     visited: Visited,
 }
@@ -107,7 +119,7 @@ impl Visit<'_> {
     fn names(&mut self, folder: &Dir) -> Result<Vec<OsString>, Fault> {
         let mut names = Vec::new();
         for entry in folder.entries()? {
-            if self.entries >= MAX_ENTRIES {
+            if self.entries >= self.max_entries {
                 self.visited.incomplete = true;
                 break;
             }
