@@ -201,6 +201,7 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .route("/api/copilot/session/{id}/info", get(session_api::show_session))
         .act("/api/copilot/session/start/{*model}", session_api::start_session)
         .act("/api/copilot/session/{id}/query", session_api::query_session)
+        .act("/api/copilot/session/{id}/steer", session_api::steer_session)
         .route("/api/copilot/session/{id}/queue", get(queue_api::list))
         .act("/api/copilot/session/{id}/queue/{prompt}/remove", queue_api::remove)
         .act("/api/copilot/session/{id}/queue/{prompt}/edit", queue_api::edit)

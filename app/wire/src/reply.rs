@@ -75,6 +75,10 @@ error_names! {
     InvalidExtensionTrust,
     /// No prompt of this number waits: its turn has begun, or it was removed.
     NotQueued,
+    /// The session's agent takes no prompts while it works.
+    SteerNotSupported,
+    /// No turn of the session is running.
+    NotWorking,
     /// Something still runs that must have ended for this.
     StillRunning,
     /// No work of the job has a result that can be done without.

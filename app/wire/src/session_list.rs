@@ -30,6 +30,9 @@ pub struct SessionInfo {
     pub busy: bool,
     /// How many prompts wait for their turn.
     pub queued: u32,
+    /// Whether a running turn takes prompts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub can_steer: bool,
 }
 
 /// The prompts that wait in a session.

@@ -130,6 +130,8 @@ pub struct Capabilities {
     /// They find and run extensions themselves, and report them as [`AgentEvent::Extensions`]. For
     /// all other backends the portal hosts the extensions.
     pub extensions: bool,
+    /// Their turns take prompts, by [`AgentSettings::steering`].
+    pub steer: bool,
     /// What they report as [`AgentEvent::Usage`], and so which budgets can be kept.
     pub reports: ReportedUsage,
 }
@@ -178,6 +180,25 @@ pub struct AgentExtension {
     pub state: ExtensionState,
 }
 
+/// Prompts for a turn that is already running. An agent with [`Capabilities::steer`] takes them before
+/// each further request to its model, and does not end a turn while there is one.
+#[async_trait]
+pub trait Steering: Send + Sync + 'static {
+    /// Takes the next prompt for the running turn, if there is one. It is durable, and readers see it,
+    /// when this returns.
+    async fn next(&self) -> Option<String>;
+}
+
+/// Nobody steers.
+struct Unsteered;
+
+#[async_trait]
+impl Steering for Unsteered {
+    async fn next(&self) -> Option<String> {
+        None
+    }
+}
+
 /// What a conversation is started with.
 #[derive(Clone)]
 pub struct AgentSettings {
@@ -191,6 +212,8 @@ pub struct AgentSettings {
     pub own_tools: bool,
     /// Asked before one of the provider's own tools acts. Tools of the set ask on their own.
     pub permissions: Arc<dyn PermissionHandler>,
+    /// Prompts for its running turns.
+    pub steering: Arc<dyn Steering>,
     /// Which extensions the agent itself may run.
     pub extensions: AllowedExtensions,
     /// Receives everything that happens in the conversation.
@@ -210,6 +233,7 @@ impl AgentSettings {
             tools: Arc::default(),
             own_tools: false,
             permissions: Arc::new(DenyAll),
+            steering: Arc::new(Unsteered),
             extensions: AllowedExtensions::None,
             events,
         }

@@ -30,7 +30,7 @@ pub use catalog::{Catalog, Found};
 pub use contract::{
     AgentBackend, AgentError, AgentEvent, AgentEvents, AgentExtension, AgentSession, AgentSettings,
     AllowedExtensions, Capabilities, PastConversation, ReportedUsage, ResumeError, SessionHandle,
-    TextKind, TurnOptions, TurnStop,
+    Steering, TextKind, TurnOptions, TurnStop,
 };
 pub use facts::{Fact, read_arguments};
 pub use tool::{

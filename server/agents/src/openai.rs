@@ -101,7 +101,12 @@ impl AgentBackend for OpenAi {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { resume: true, reports: ReportedUsage::Tokens, ..Capabilities::default() }
+        Capabilities {
+            resume: true,
+            steer: true,
+            reports: ReportedUsage::Tokens,
+            ..Capabilities::default()
+        }
     }
 
     async fn list_models(&self) -> Result<Vec<ModelInfo>, AgentError> {

@@ -142,6 +142,7 @@ impl AgentBackend for Simulated {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             resume: true,
+            steer: true,
             reports: ReportedUsage::TokensAndCost,
             ..Capabilities::default()
         }
@@ -195,6 +196,19 @@ struct SimulatedSession {
 #[async_trait]
 impl AgentSession for SimulatedSession {
     async fn run_turn(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError> {
+        self.run_round(prompt, abort).await?;
+        let steering = &self.settings.steering;
+        while let Some(prompt) = abort.run_until_cancelled(steering.next()).await.flatten() {
+            self.run_round(&prompt, abort).await?;
+        }
+        Ok(())
+    }
+
+    async fn stop(&self) {}
+}
+
+impl SimulatedSession {
+    async fn run_round(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError> {
         self.memory.lock().prompt(prompt);
         let number = self.turns.fetch_add(1, Ordering::Relaxed) + 1;
         let turn_id = format!("turn-{number}");
@@ -219,10 +233,6 @@ impl AgentSession for SimulatedSession {
         Ok(())
     }
 
-    async fn stop(&self) {}
-}
-
-impl SimulatedSession {
     /// Whether a prompt asks for the next step of an agenda. A prompt that states a goal begins a new
     /// agenda.
     fn has_agenda(&self, prompt: &str) -> bool {

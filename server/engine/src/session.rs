@@ -15,6 +15,8 @@
 //! ```
 //!
 //! - A prompt that comes while a turn runs is queued and answered in order.
+//! - A prompt that *steers* is handed to the running turn, if the agent takes it before that is over;
+//!   otherwise it is the next one in the queue.
 //! - *Abort* ends the running turn (or the one about to begin) and nothing else: prompts that were
 //!   queued behind it stay queued and have their turns.
 //! - *Stop* ends the session: the running turn is aborted, queued prompts are dropped, the agent
@@ -53,6 +55,7 @@ mod retention;
 mod revival;
 mod rights;
 mod starter;
+mod steering;
 mod stream;
 mod toolkit;
 mod turns;
@@ -158,6 +161,12 @@ pub enum SessionError {
     /// No prompt of this number waits: its turn has begun, or it was removed.
     #[error("no such prompt waits")]
     NotQueued,
+    /// Its agent takes no prompts while it works.
+    #[error("the agent takes no prompts while it works")]
+    SteerNotSupported,
+    /// No turn is running.
+    #[error("no turn is running")]
+    NotWorking,
     /// There is no such permission request, or it has been answered.
     #[error("not waiting for a decision")]
     PermissionNotPending,
@@ -191,6 +200,8 @@ impl SessionError {
             Self::SessionNotFound => ErrorName::SessionNotFound,
             Self::TooManyQueries => ErrorName::TooManyQueries,
             Self::NotQueued => ErrorName::NotQueued,
+            Self::SteerNotSupported => ErrorName::SteerNotSupported,
+            Self::NotWorking => ErrorName::NotWorking,
             Self::PermissionNotPending => ErrorName::PermissionNotPending,
             Self::ModelNotAvailable => ErrorName::ModelNotAvailable,
             Self::StillRunning => ErrorName::StillRunning,
@@ -303,4 +314,6 @@ pub struct SessionSummary {
     pub busy: bool,
     /// How many prompts wait for their turn.
     pub queued: usize,
+    /// Whether a running turn takes prompts.
+    pub can_steer: bool,
 }

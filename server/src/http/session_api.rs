@@ -42,6 +42,7 @@ fn session_info(summary: SessionSummary) -> SessionInfo {
         permissions: summary.permissions,
         busy: summary.busy,
         queued: u32::try_from(summary.queued).unwrap_or(u32::MAX),
+        can_steer: summary.can_steer,
     }
 }
 
@@ -88,6 +89,19 @@ pub(super) async fn query_session(
         Err(error) => Err(error),
     };
     done(sent)
+}
+
+/// `copilot/session/{id}/steer`: hands the prompt in the body to the running turn.
+pub(super) async fn steer_session(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+    Prompt(prompt): Prompt,
+) -> Response {
+    let steered = match open_session(&state, &id).await {
+        Ok(session) => session.steer(prompt).await,
+        Err(error) => Err(error),
+    };
+    done(steered)
 }
 
 /// `copilot/session/{id}/abort`: aborts the running turn.

@@ -3,7 +3,7 @@
 //! ```text
 //!   run_turn ─► ask ─► round: request ─► stream ─► events
 //!                 ▲      │                  │
-//!                 │      │                  └─ no calls ─► done
+//!                 │      │                  └─ no calls, not steered ─► done
 //!                 └──────┴── results ◄─ tools ◄─ calls
 //! ```
 
@@ -54,8 +54,12 @@ impl Conversation {
             let outcome = self.run_round(number).await;
             self.context.settings.events.emit(AgentEvent::TurnEnd { turn_id });
             match outcome {
-                Ok(true) => {}
-                Ok(false) => return Ok(()),
+                Ok(uses_tools) => {
+                    let is_steered = self.take_steering().await;
+                    if !uses_tools && !is_steered {
+                        return Ok(());
+                    }
+                }
                 Err(Failed { failure, attempts }) => {
                     if failure.is_about_the_request() {
                         // The provider would refuse it again with every later prompt.
@@ -69,6 +73,16 @@ impl Conversation {
             "the model has used tools {limit} times without finishing, which is the limit \
              for one prompt; ask it to continue if it should"
         )))
+    }
+
+    /// Adds the prompts for the running turn to the history; false if there are none.
+    async fn take_steering(&self) -> bool {
+        let mut any = false;
+        while let Some(prompt) = self.context.settings.steering.next().await {
+            self.context.history.lock().ask(&prompt);
+            any = true;
+        }
+        any
     }
 
     fn explain(&self, failure: &Failure, attempts: u32) -> String {

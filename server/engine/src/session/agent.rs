@@ -68,16 +68,17 @@ impl SessionAgent {
                  is told what was said"
             ));
         }
-        self.note_handle(stream);
+        self.introduce(stream);
     }
 
     /// Notes that the session goes on with this agent, in place of another.
     pub(super) fn take_over(&self, stream: &Stream) {
         stream.switch_model(&self.model);
-        self.note_handle(stream);
+        self.introduce(stream);
     }
 
-    fn note_handle(&self, stream: &Stream) {
+    fn introduce(&self, stream: &Stream) {
+        stream.set_capabilities(self.capabilities);
         if let Some(handle) = self.agent.handle() {
             stream.note_handle(Some(handle.as_str().to_owned()));
         }

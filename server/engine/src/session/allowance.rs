@@ -45,7 +45,7 @@ impl Session {
 
     /// Checks that its model reports what a budget limits.
     pub(crate) fn check_budget(&self, budget: &Budget) -> Result<(), BudgetNotSupported> {
-        check_reports(self.reports, &self.model(), budget)
+        check_reports(self.stream.capabilities().reports, &self.model(), budget)
     }
 
     /// Sets the budget on behalf of `by`, and returns when that is durable. What was used so far counts. Prompts that

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
-use agents::ReportedUsage;
 use agents::permission::{Answer, PermissionDesk};
 use extensions::SessionExtensions;
 use futures_util::future::join_all;
@@ -34,8 +33,6 @@ pub struct Session {
     pub(super) queue: Arc<Queue>,
     pub(super) desk: PermissionDesk,
     pub(super) meter: Arc<Meter>,
-    /// What its backend reports, which decides on the limits that its budget may have.
-    pub(super) reports: ReportedUsage,
     pub(super) extensions: Arc<SessionExtensions>,
     /// Whether it belongs to a project of the bridge: its users' prompts are messages to that.
     pub(super) is_of_project: bool,
@@ -231,6 +228,7 @@ impl Session {
             permissions: self.desk.mode(),
             busy,
             queued,
+            can_steer: self.can_steer(),
         }
     }
 }

@@ -32,6 +32,7 @@ use super::outlet::Port;
 use super::queue::Queue;
 use super::rights::SessionPolicy;
 use super::starter::Starter;
+use super::steering::QueueSteering;
 use super::stream::Stream;
 use super::{SessionError, SessionSummary, StartError, StartOptions};
 use crate::budget::Meter;
@@ -247,6 +248,10 @@ impl SessionManager {
         });
         let permissions: Arc<dyn PermissionHandler> =
             Arc::new(DurablePermissions { desk: desk.clone(), log: log.clone() });
+        let stop = CancellationToken::new();
+        let max_queries = self.settings.max_queries;
+        let queue = Arc::new(Queue::new(log.clone(), max_queries, meter.clone(), stop.clone()));
+        let steering = QueueSteering { queue: queue.clone(), stream: stream.clone() };
         let starter = Starter {
             folder: working_directory.clone(),
             root: resolved.root.clone(),
@@ -254,15 +259,13 @@ impl SessionManager {
             permissions: permissions.clone(),
             extensions: self.extensions.clone(),
             stream: stream.clone(),
+            steering: Arc::new(steering),
         };
         let agent = starter.start(&found, model_id, origin.past.take()).await?;
 
         // No await from here on, so that a cancelled call starts a session completely or not at
         // all.
-        let stop = CancellationToken::new();
         let shutdown = self.shutdown(&desk, &stop);
-        let max_queries = self.settings.max_queries;
-        let queue = Arc::new(Queue::new(log.clone(), max_queries, meter.clone(), stop.clone()));
         // Known before it is in any list, or a reader could load it a second time.
         self.live.add(id, log.clone());
         origin.begin(&log, &stream, &queue);
@@ -291,7 +294,6 @@ impl SessionManager {
             queue: queue.clone(),
             desk: desk.clone(),
             meter: meter.clone(),
-            reports: capabilities.reports,
             extensions: extensions.clone(),
             is_of_project: project.is_some(),
             is_resumed: agent.is_resumed(),

@@ -29,6 +29,8 @@ pub(super) struct QueuedPrompt {
     pub(super) author: PromptAuthor,
     /// The message to the session's project that it came with.
     pub(super) message: Option<ProjectMessage>,
+    /// Whether the running turn may take it.
+    steers: bool,
     /// Aborts this prompt's turn and no other.
     pub(super) abort: CancellationToken,
     /// The meter of the task that sent it.
@@ -102,6 +104,8 @@ pub(super) struct Queue {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     First,
+    /// Before those that do not steer. Only while a turn is running.
+    Steering,
     Last,
 }
 
@@ -158,6 +162,7 @@ impl Queue {
                 text: prompt.prompt.clone(),
                 author: prompt.author,
                 message: prompt.message.clone(),
+                steers: prompt.steers,
                 abort: self.stop.child_token(),
                 // Nor does anybody count: the task has ended.
                 task: None,
@@ -201,6 +206,24 @@ impl Queue {
         self.put(text, author, None, Place::First, None)
     }
 
+    /// Adds a user's prompt for the running turn.
+    pub(super) fn add_steering(&self, text: String) -> Result<PendingTurn, SessionError> {
+        self.put(text, PromptAuthor::User, None, Place::Steering, None)
+    }
+
+    /// Takes the next prompt for the running turn.
+    pub(super) fn take_steering(&self) -> Option<String> {
+        let mut state = self.state.lock();
+        let may_take = |next: &mut QueuedPrompt| next.steers && !next.abort.is_cancelled();
+        let mut prompt = state.waiting.pop_front_if(may_take)?;
+        prompt.begun.cancel();
+        self.show_change(&mut state);
+        drop(state);
+        let text = std::mem::take(&mut prompt.text);
+        prompt.drop_unsent(TurnEnd::Idle);
+        Some(text)
+    }
+
     /// Lets prompts that are held have their turns.
     pub(super) fn release(&self) {
         self.state.lock().held = false;
@@ -224,7 +247,10 @@ impl Queue {
         if state.closed {
             return Err(SessionError::SessionNotFound);
         }
-        if place == Place::Last && state.waiting.len() >= self.capacity {
+        if place == Place::Steering && state.running.is_none() {
+            return Err(SessionError::NotWorking);
+        }
+        if place != Place::First && state.waiting.len() >= self.capacity {
             return Err(SessionError::TooManyQueries);
         }
         if self.meter.used_up().is_some() {
@@ -234,14 +260,16 @@ impl Queue {
         let (sender, outcome) = oneshot::channel();
         let abort = self.stop.child_token();
         let (task, meter) = task.unzip();
+        let steers = place == Place::Steering;
         // Under the lock, so that notes and facts have the order of the queue.
         if let Some(message) = &message {
             self.log.push(&SessionResponse::ProjectMessage(message.clone()));
         } else {
-            let prompt = fold::QueuedPrompt { prompt: text.clone(), author, message: None, task };
+            let prompt =
+                fold::QueuedPrompt { prompt: text.clone(), author, message: None, task, steers };
             self.log.note(&match place {
                 Place::First => SessionNote::QueuedFirst(prompt),
-                Place::Last => SessionNote::Queued(prompt),
+                Place::Steering | Place::Last => SessionNote::Queued(prompt),
             });
         }
         let number = self.log.fold(SessionFold::last_queued).unwrap_or_default();
@@ -251,6 +279,7 @@ impl Queue {
             text,
             author,
             message,
+            steers,
             abort: abort.clone(),
             task: meter,
             begun: begun.clone(),
@@ -259,6 +288,10 @@ impl Queue {
         let is_behind = queued.is_shown() && (state.running.is_some() || !state.waiting.is_empty());
         match place {
             Place::First => state.waiting.push_front(queued),
+            Place::Steering => {
+                let place = state.waiting.iter().take_while(|other| other.steers).count();
+                state.waiting.insert(place, queued);
+            }
             Place::Last => state.waiting.push_back(queued),
         }
         if is_behind {

@@ -234,6 +234,8 @@ impl SessionManager {
                         permissions,
                         busy: false,
                         queued: detail.queued,
+                        // No turn is running.
+                        can_steer: false,
                     });
                 }
             }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agents::permission::PermissionHandler;
-use agents::{AgentSettings, AllowedExtensions, Found, PastConversation};
+use agents::{AgentSettings, AllowedExtensions, Found, PastConversation, Steering};
 use extensions::ExtensionHost;
 
 use super::StartError;
@@ -21,6 +21,7 @@ pub(super) struct Starter {
     pub(super) permissions: Arc<dyn PermissionHandler>,
     pub(super) extensions: Arc<ExtensionHost>,
     pub(super) stream: Arc<Stream>,
+    pub(super) steering: Arc<dyn Steering>,
 }
 
 impl Starter {
@@ -45,6 +46,7 @@ impl Starter {
             tools: self.toolkit.set.clone(),
             own_tools: true,
             permissions: self.permissions.clone(),
+            steering: self.steering.clone(),
             extensions: if may_run_extensions {
                 AllowedExtensions::All
             } else {

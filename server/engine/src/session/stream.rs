@@ -9,7 +9,7 @@ mod questions;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use agents::{AgentEvent, AgentEvents, TextKind};
+use agents::{AgentEvent, AgentEvents, Capabilities, TextKind};
 use extensions::SessionExtensions;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -47,8 +47,12 @@ struct State {
     /// The agent that is listened to, and the one that was started last.
     speaker: Speaker,
     last_speaker: Speaker,
+    /// What the session's agent supports.
+    capabilities: Capabilities,
     /// Whether the turn of a prompt has begun and is not over.
     is_running: bool,
+    /// Whether a further prompt was handed to it.
+    is_steered: bool,
     /// The model's turn that is under way.
     turn: Option<String>,
     /// The model's latest turn for this prompt.
@@ -153,6 +157,7 @@ impl Stream {
         state.last_message = None;
         state.last_turn = None;
         state.is_running = true;
+        state.is_steered = false;
         state.usage = Usage::default();
         state.task = task;
         let prompt = prompt.to_owned();
@@ -162,6 +167,23 @@ impl Stream {
                 SessionResponse::GeneratedUserPrompt { prompt }
             }
         });
+    }
+
+    /// Reports a prompt that is handed to the running turn.
+    pub(super) fn steer(&self, prompt: &str) {
+        let mut state = self.state.lock();
+        state.is_steered = true;
+        self.log.push(&SessionResponse::UserPrompt { prompt: prompt.to_owned() });
+    }
+
+    /// What the session's agent supports.
+    pub(super) fn capabilities(&self) -> Capabilities {
+        self.state.lock().capabilities
+    }
+
+    /// Sets what the session's agent supports.
+    pub(super) fn set_capabilities(&self, capabilities: Capabilities) {
+        self.state.lock().capabilities = capabilities;
     }
 
     /// Closes what the agent left open. `reason` is the error of unfinished tools; `error` is
@@ -180,11 +202,11 @@ impl Stream {
     }
 
     /// Closes what a failed agent left open, in a turn that another agent may continue. Returns
-    /// whether any tool was called in the turn.
+    /// whether any tool was called in the turn, or a further prompt was handed to it.
     pub(super) fn cut_off(&self, reason: &str) -> bool {
         let state = &mut *self.state.lock();
         self.close_all(state, reason, None);
-        !state.called.is_empty()
+        !state.called.is_empty() || state.is_steered
     }
 
     fn close_all(&self, state: &mut State, reason: &str, error: Option<&str>) {

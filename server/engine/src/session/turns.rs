@@ -66,6 +66,7 @@ struct Turn {
     /// The last error that was reported in it, or after it.
     error: Option<String>,
     ending: Option<TurnEnding>,
+    is_over: bool,
 }
 
 impl PastTurns {
@@ -97,6 +98,10 @@ impl PastTurns {
         // It leaves the queue when the session's fold takes it, which comes after this.
         let next = self.session.queue().next().filter(|queued| queued.prompt == prompt);
         let task = next.and_then(|queued| queued.task);
+        // A prompt that comes in a running turn steers it.
+        if task.is_none() && self.all.last().is_some_and(|turn| !turn.is_over) {
+            return;
+        }
         self.all.push(Turn { task, ..Turn::default() });
     }
 }
@@ -149,7 +154,11 @@ impl Turn {
             }
             R::Usage { usage, .. } if self.ending.is_none() => self.usage += *usage,
             R::Error { message } => self.error = Some(message.clone()),
-            R::TurnEnd { outcome, .. } => self.ending = Some(*outcome),
+            R::TurnEnd { outcome, .. } => {
+                self.ending = Some(*outcome);
+                self.is_over = true;
+            }
+            R::Idle => self.is_over = true,
             _ => {}
         }
     }

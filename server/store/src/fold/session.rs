@@ -141,6 +141,10 @@ pub struct QueuedPrompt {
     /// The task that sent it and waits for its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
+    /// Whether the running turn may take it. If that is over before, it has a turn of its own, before
+    /// prompts that were queued otherwise.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub steers: bool,
 }
 
 /// Who wrote a prompt.
@@ -401,9 +405,11 @@ impl SessionFold {
                 self.entitle(prompt);
                 // Its turn begins, so it is no longer queued.
                 self.queue.pop_front_if(|(_, queued)| queued.prompt == *prompt);
-                self.is_running = true;
                 self.is_interrupted = false;
-                self.spent += Spent { turns: 1, ..Spent::default() };
+                // One that comes in a running turn steers it.
+                if !std::mem::replace(&mut self.is_running, true) {
+                    self.spent += Spent { turns: 1, ..Spent::default() };
+                }
                 true
             }
             SessionResponse::Idle => {
@@ -444,6 +450,7 @@ impl SessionFold {
                     author: PromptAuthor::User,
                     message: Some(message.clone()),
                     task: None,
+                    steers: false,
                 };
                 let number = self.next_number();
                 self.queue.push_back((number, queued));
@@ -507,7 +514,12 @@ impl SessionFold {
             SessionNote::Queued(prompt) => {
                 self.entitle(&prompt.prompt);
                 let number = self.next_number();
-                self.queue.push_back((number, prompt.clone()));
+                let place = if prompt.steers {
+                    self.queue.iter().take_while(|(_, other)| other.steers).count()
+                } else {
+                    self.queue.len()
+                };
+                self.queue.insert(place, (number, prompt.clone()));
             }
             SessionNote::QueuedFirst(prompt) => {
                 let number = self.next_number();

@@ -32,6 +32,7 @@ fn queued(prompt: &str) -> SessionNote {
         author: PromptAuthor::User,
         message: None,
         task: None,
+        steers: false,
     })
 }
 

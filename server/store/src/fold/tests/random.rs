@@ -88,6 +88,7 @@ fn in_session() -> impl Strategy<Value = Happening<SessionResponse, SessionNote>
                 author: PromptAuthor::Engine,
                 message: None,
                 task: TaskId::generate().into(),
+                steers: false,
             }))
         }),
         (1_u64..4).prop_map(|prompt| N(SessionNote::Removed { prompt })),
