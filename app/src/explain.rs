@@ -76,6 +76,7 @@ fn sentence(name: ErrorName) -> &'static str {
         ErrorName::NotQueued => "Too late: the turn of this prompt has begun, or it was removed.",
         ErrorName::SteerNotSupported => "This model takes no prompts while it works.",
         ErrorName::NotWorking => "Too late: the turn is over. Send it as a prompt.",
+        ErrorName::SessionBusy => "The session is working. Wait until it is idle.",
         ErrorName::InvalidAnswer => "This answer does not fit the question.",
         ErrorName::InvalidPermissionDecision => "The server does not know this answer.",
         ErrorName::InvalidPermissionMode => "The server does not know this permission mode.",

@@ -202,6 +202,7 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .act("/api/copilot/session/start/{*model}", session_api::start_session)
         .act("/api/copilot/session/{id}/query", session_api::query_session)
         .act("/api/copilot/session/{id}/steer", session_api::steer_session)
+        .act("/api/copilot/session/{id}/model", session_api::switch_model)
         .route("/api/copilot/session/{id}/queue", get(queue_api::list))
         .act("/api/copilot/session/{id}/queue/{prompt}/remove", queue_api::remove)
         .act("/api/copilot/session/{id}/queue/{prompt}/edit", queue_api::edit)

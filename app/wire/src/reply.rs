@@ -79,6 +79,8 @@ error_names! {
     SteerNotSupported,
     /// No turn of the session is running.
     NotWorking,
+    /// The session is working, or about to.
+    SessionBusy,
     /// Something still runs that must have ended for this.
     StillRunning,
     /// No work of the job has a result that can be done without.

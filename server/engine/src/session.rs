@@ -57,6 +57,7 @@ mod rights;
 mod starter;
 mod steering;
 mod stream;
+mod switching;
 mod toolkit;
 mod turns;
 mod waiting;
@@ -84,6 +85,7 @@ pub(crate) use host::{Hosting, ProjectHost};
 pub use manager::{SessionManager, SessionSettings};
 pub use queue::PendingTurn;
 pub use rights::{SessionPolicy, SessionRights};
+pub use switching::SwitchError;
 pub(crate) use turns::PastTurn;
 
 /// How a session is started, apart from its model and folder.
@@ -167,6 +169,9 @@ pub enum SessionError {
     /// No turn is running.
     #[error("no turn is running")]
     NotWorking,
+    /// A turn is running or about to begin.
+    #[error("the session is working")]
+    SessionBusy,
     /// There is no such permission request, or it has been answered.
     #[error("not waiting for a decision")]
     PermissionNotPending,
@@ -202,6 +207,7 @@ impl SessionError {
             Self::NotQueued => ErrorName::NotQueued,
             Self::SteerNotSupported => ErrorName::SteerNotSupported,
             Self::NotWorking => ErrorName::NotWorking,
+            Self::SessionBusy => ErrorName::SessionBusy,
             Self::PermissionNotPending => ErrorName::PermissionNotPending,
             Self::ModelNotAvailable => ErrorName::ModelNotAvailable,
             Self::StillRunning => ErrorName::StillRunning,

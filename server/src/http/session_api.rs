@@ -104,6 +104,22 @@ pub(super) async fn steer_session(
     done(steered)
 }
 
+/// `copilot/session/{id}/model`: lets the model in the body answer from the next prompt on.
+pub(super) async fn switch_model(
+    State(state): State<AppState>,
+    Path(id): Path<String>,
+    Text(model): Text,
+) -> Response {
+    let switched = match open_session(&state, &id).await {
+        Ok(session) => session.switch_model(model.trim().to_owned()).await,
+        Err(error) => Err(error.into()),
+    };
+    match switched {
+        Ok(()) => Json(Done {}).into_response(),
+        Err(error) => error::said_no(error.name(), Some(&error.to_string())),
+    }
+}
+
 /// `copilot/session/{id}/abort`: aborts the running turn.
 pub(super) async fn abort_session(
     State(state): State<AppState>,

@@ -18,9 +18,10 @@ use super::agent::SessionAgent;
 use super::fallback::Fallback;
 use super::handle::Place;
 use super::parking::Parking;
-use super::queue::{Queue, QueuedPrompt, run_end};
+use super::queue::{Next, Queue, QueuedPrompt, Switch, run_end};
 use super::stream::Stream;
-use super::{TurnEnd, TurnOutcome};
+use super::switching::SwitchError;
+use super::{SessionError, StartError, TurnEnd, TurnOutcome};
 use crate::budget::{Meter, rounded};
 use crate::running::{Conclude, Ending};
 
@@ -113,18 +114,26 @@ impl Conversation {
         let stop = self.end.stop.clone();
         stop.run_until_cancelled(self.extensions.start()).await;
         loop {
-            let prompt = tokio::select! {
+            let next = tokio::select! {
                 biased;
                 () = self.end.stop.cancelled() => break,
                 message = self.end.stream.crash() => {
                     self.end.crash = Some(message);
                     break;
                 }
-                prompt = self.end.queue.next() => prompt,
+                next = self.end.queue.next() => next,
                 () = self.end.idle_for_long(), if self.agent.capabilities.resume => {
                     if self.end.park().await {
                         break;
                     }
+                    continue;
+                }
+            };
+            let prompt = match next {
+                Next::Turn(prompt) => prompt,
+                Next::Switch(Switch { model, done }) => {
+                    // Nobody waits for it any more, if this fails.
+                    let _ = done.send(self.switch_model(&model).await);
                     continue;
                 }
             };
@@ -148,6 +157,32 @@ impl Conversation {
         };
         let extensions = self.extensions.end(reason, crash.as_deref());
         tokio::join!(stop_agent(&self.agent), extensions);
+    }
+
+    /// Replaces the agent by one of another model that knows the conversation. If that is not started,
+    /// the session keeps the one it has.
+    async fn switch_model(&mut self, model: &str) -> Result<(), SwitchError> {
+        if model == self.agent.model {
+            return Ok(());
+        }
+        let Some(fallback) = self.fallback.clone() else {
+            let reason = "the model of this session is not chosen by users";
+            return Err(StartError::ModelNotAvailable(reason.to_owned()).into());
+        };
+        let started = self.end.stop.run_until_cancelled(fallback.start_chosen(model)).await;
+        match started {
+            Some(Ok(next)) => {
+                next.take_over(&self.end.stream);
+                let replaced = std::mem::replace(&mut self.agent, next);
+                stop_agent(&replaced).await;
+                Ok(())
+            }
+            Some(Err(error)) => {
+                self.restore_agent(&fallback).await;
+                Err(error.into())
+            }
+            None => Err(SessionError::SessionNotFound.into()),
+        }
     }
 
     async fn run_turn(&mut self, prompt: &QueuedPrompt) -> TurnOutcome {

@@ -63,6 +63,14 @@ impl Fallback {
         None
     }
 
+    /// Starts an agent of a model that a user has chosen. It knows the whole conversation.
+    ///
+    /// If this fails or is dropped, [`restore`](Self::restore) the agent before.
+    pub(super) async fn start_chosen(&self, model: &str) -> Result<SessionAgent, StartError> {
+        let past = self.past(true).await?;
+        self.start(model, past).await
+    }
+
     async fn start(
         &self,
         model: &str,
@@ -86,13 +94,13 @@ impl Fallback {
         }
     }
 
-    /// The conversation so far, which any backend may continue. Without the failed turn if it
-    /// changed nothing: its prompt is sent again.
-    async fn past(&self, called_tools: bool) -> Result<Option<PastConversation>, StoreError> {
+    /// The conversation so far, which any backend may continue. Without the last turn if it failed
+    /// and changed nothing: its prompt is sent again.
+    async fn past(&self, with_last_turn: bool) -> Result<Option<PastConversation>, StoreError> {
         self.log.durable().await?;
         let context = Context::read(&**self.live.journal(), self.id).await?;
         let mut facts = context.map(|context| context.facts).unwrap_or_default();
-        if !called_tools {
+        if !with_last_turn {
             let prompt = facts.iter().rposition(|fact| matches!(fact, Fact::Prompt(_)));
             facts.truncate(prompt.unwrap_or_default());
         }

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use wire::bridge::{ProjectMessage, ProjectMessageEnd, RunEnd};
 use wire::{MessageId, PromptQueue, SessionResponse, TaskId, WaitingPrompt, shorten};
 
+use super::switching::SwitchError;
 use super::{SessionError, TurnEnd, TurnOutcome};
 use crate::budget::Meter;
 
@@ -109,6 +110,23 @@ enum Place {
     Last,
 }
 
+/// What the session does next.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// The turn of a prompt.
+    Turn(QueuedPrompt),
+    /// Another model takes over.
+    Switch(Switch),
+}
+
+/// A change of the session's model.
+#[derive(Debug)]
+pub(super) struct Switch {
+    /// The model as the client named it.
+    pub(super) model: String,
+    pub(super) done: oneshot::Sender<Result<(), SwitchError>>,
+}
+
 #[derive(Debug, Default)]
 struct QueueState {
     waiting: VecDeque<QueuedPrompt>,
@@ -118,6 +136,8 @@ struct QueueState {
     held: bool,
     /// Whether readers were told of prompts that wait.
     shows_queue: bool,
+    switch: Option<Switch>,
+    is_switching: bool,
 }
 
 impl QueueState {
@@ -303,12 +323,37 @@ impl Queue {
         Ok(PendingTurn { outcome, abort, begun })
     }
 
-    /// Waits for the next prompt, which counts as running from then on.
-    pub(super) async fn next(&self) -> QueuedPrompt {
+    /// Has the model switched. Refused while a turn is running or about to begin.
+    pub(super) fn switch(
+        &self,
+        model: String,
+    ) -> Result<oneshot::Receiver<Result<(), SwitchError>>, SessionError> {
+        let mut state = self.state.lock();
+        if state.closed {
+            return Err(SessionError::SessionNotFound);
+        }
+        let is_waiting = !state.waiting.is_empty() && !state.held && self.meter.used_up().is_none();
+        if state.running.is_some() || is_waiting || state.switch.is_some() || state.is_switching {
+            return Err(SessionError::SessionBusy);
+        }
+        let (done, switched) = oneshot::channel();
+        state.switch = Some(Switch { model, done });
+        drop(state);
+        self.added.notify_one();
+        Ok(switched)
+    }
+
+    /// Waits for the next prompt, which counts as running from then on, or for a switch of the model.
+    pub(super) async fn next(&self) -> Next {
         loop {
             {
                 let mut state = self.state.lock();
                 state.running = None;
+                state.is_switching = false;
+                if let Some(switch) = state.switch.take() {
+                    state.is_switching = true;
+                    return Next::Switch(switch);
+                }
                 if !state.held
                     && self.meter.used_up().is_none()
                     && let Some(prompt) = state.waiting.pop_front()
@@ -319,7 +364,7 @@ impl Queue {
                     if prompt.is_shown() {
                         self.show_change(&mut state);
                     }
-                    return prompt;
+                    return Next::Turn(prompt);
                 }
             }
             self.added.notified().await;
@@ -407,7 +452,9 @@ impl Queue {
 
     /// Refuses further prompts; waiting ones stay.
     pub(super) fn close(&self) {
-        self.state.lock().closed = true;
+        let mut state = self.state.lock();
+        state.closed = true;
+        state.switch = None;
     }
 
     /// Refuses further prompts, if none waits or runs. True if it does.
@@ -422,6 +469,7 @@ impl Queue {
         let waiting = {
             let mut state = self.state.lock();
             state.closed = true;
+            state.switch = None;
             let running = state.running.take().and_then(|running| running.message);
             let waiting = std::mem::take(&mut state.waiting);
             for message in
