@@ -70,8 +70,10 @@ impl Draft {
     /// Whether the selected job uses the input.
     fn takes_input(self) -> bool {
         let Load::Ready(list) = self.list.state.get() else { return false };
-        let facts = self.selected.with(|name| list.jobs.get(name.as_ref()?).copied());
-        facts.is_some_and(|facts| facts.require_user_input)
+        self.selected.with(|name| {
+            let facts = name.as_ref().and_then(|name| list.jobs.get(name));
+            facts.is_some_and(|facts| facts.require_user_input)
+        })
     }
 
     /// Starts the selected job and opens a window that follows it.

@@ -221,6 +221,7 @@ impl<C: BlockCell> Transcript<C> {
             }
             R::AgentEnd { .. }
             | R::TurnEnd { .. }
+            | R::QueueChanged(_)
             // The page of the bridge shows these.
             | R::ProjectMessage(_)
             | R::ProjectMessageEnd(_)

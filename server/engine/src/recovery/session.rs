@@ -129,6 +129,7 @@ impl OpenTurn {
                 self.questions.retain(|question| question != request_id);
             }
             R::Reasoning { .. }
+            | R::QueueChanged(_)
             | R::Message { .. }
             | R::ToolExecution { .. }
             | R::Usage { .. }
