@@ -113,7 +113,7 @@ async fn deltas_tell_nothing() {
     let session = app.start().await;
     follow(&app, "page").await;
     let text = "plum ".repeat(500);
-    session.query(&format!("say \"{text}\"")).await;
+    session.query(&format!("wait 2 seconds, then say \"{text}\"")).await;
     let mut states = Vec::new();
     // Idle with its title, at most; then the turn.
     while states.last().is_none_or(|state| state != "working") {

@@ -48,10 +48,12 @@ impl Alive {
     pub async fn restore(&self) -> Result<(), StoreError> {
         let journal = &**self.shared.journal();
         // What sessions belong to comes before them.
-        for kind in [EntityKind::Task, EntityKind::Job, EntityKind::Session] {
+        for kind in [EntityKind::Task, EntityKind::Job] {
             self.take_all(OpenEntities::new(journal, kind)).await?;
         }
+        // Nor would a session that waits be left out for having been idle for long.
         self.take_all(OpenEntities::questions(journal)).await?;
+        self.take_all(OpenEntities::new(journal, EntityKind::Session)).await?;
         let kind = Some(EntityKind::Job);
         let query = HistoryQuery { kind, limit: RECENT_JOBS, ..HistoryQuery::default() };
         let recent = journal.history(query).await?.items.into_iter();

@@ -25,7 +25,7 @@ pub(super) struct State {
     /// The tasks that run: the sessions of jobs name only these.
     tasks: HashMap<TaskId, TaskPart>,
     /// What the items of the inbox are about.
-    questions: HashMap<PermissionId, [Option<LiveId>; 2]>,
+    questions: HashMap<PermissionId, Question>,
     /// The idle sessions by when they became idle.
     idle: BTreeSet<(u64, SessionId)>,
     /// The jobs that have ended, in about the order of their ends.
@@ -45,6 +45,11 @@ struct Entry {
 struct Own {
     state: AliveState,
     since: u64,
+}
+
+struct Question {
+    asked_at: u64,
+    about: [Option<LiveId>; 2],
 }
 
 struct TaskPart {
@@ -186,19 +191,20 @@ impl State {
             label: None,
             done: None,
             total: None,
-            waiting: waiting.unwrap_or_else(|| self.waiting(id)),
+            waiting: waiting.unwrap_or_else(|| self.waiting(id).0),
         }
     }
 
-    /// How many items of the inbox are about something.
-    fn waiting(&self, id: LiveId) -> u32 {
-        let about = self.questions.values().filter(|about| about.contains(&Some(id)));
-        u32::try_from(about.count()).unwrap_or(u32::MAX)
+    /// How many items of the inbox are about something, and when the first of them was asked.
+    fn waiting(&self, id: LiveId) -> (u32, Option<u64>) {
+        let about = |question: &&Question| question.about.contains(&Some(id));
+        let asked = self.questions.values().filter(about).map(|question| question.asked_at);
+        (u32::try_from(asked.clone().count()).unwrap_or(u32::MAX), asked.min())
     }
 
     fn apply_question(&mut self, id: PermissionId, record: &Record) {
         let (about, at) = if let Some(ended_at) = record.ended_at {
-            let Some(about) = self.questions.remove(&id) else { return };
+            let Some(Question { about, .. }) = self.questions.remove(&id) else { return };
             (about, ended_at)
         } else {
             if self.questions.contains_key(&id) {
@@ -206,7 +212,7 @@ impl State {
             }
             let Some(QuestionDetail { item, .. }) = QuestionDetail::read(record) else { return };
             let about = [item.session_id.map(LiveId::Session), item.job_id.map(LiveId::Job)];
-            self.questions.insert(id, about);
+            self.questions.insert(id, Question { asked_at: record.started_at, about });
             (about, record.started_at)
         };
         for id in about.into_iter().flatten() {
@@ -230,6 +236,8 @@ impl State {
         let begun = if item.state == own.state { own.since } else { 0 };
         let since = match &before {
             Some(before) if before.item.state == item.state => before.since.max(begun),
+            // It waited before it was known here.
+            None if waits => self.waiting(id).1.unwrap_or(at),
             _ => begun.max(at),
         };
         item.since = since / MICROS_PER_MILLI;
