@@ -113,7 +113,7 @@ impl AgentBackend for Copilot {
             Some(_) => ReportedUsage::Tokens,
             None => ReportedUsage::TokensAndCost,
         };
-        Capabilities { own_tools: true, resume: true, extensions: true, reports }
+        Capabilities { own_tools: true, resume: true, extensions: true, steer: false, reports }
     }
 
     /// Its agents do not have the portal's tools for the folder: an extension may use those names.
