@@ -137,6 +137,9 @@ pub async fn session_events(
     accept(&get_text(&path, None).await?)
 }
 
+/// The path of the list of what is alive.
+pub(crate) const ALIVE_PATH: &str = "/api/copilot/alive";
+
 /// The path of the list of what waits for a person.
 pub(crate) const INBOX_PATH: &str = "/api/copilot/inbox";
 

@@ -9,6 +9,7 @@
 
 pub mod api;
 mod badge;
+mod clock;
 mod components;
 mod events;
 mod explain;
@@ -23,6 +24,7 @@ mod markdown;
 mod notification;
 mod pages;
 mod poll;
+mod preference;
 mod presence;
 mod reachability;
 mod router;
@@ -30,6 +32,7 @@ mod router;
 pub mod shell;
 mod state;
 mod store_trouble;
+mod theme;
 mod title;
 mod wording;
 

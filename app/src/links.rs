@@ -1,12 +1,22 @@
 //! URLs of pages, for links on other pages.
 
-use wire::JobId;
+use wire::{JobId, SessionId};
 
 use crate::router::with_argument;
 
 /// The page that lists the jobs for a folder.
 pub(crate) fn jobs_url(folder: &str) -> String {
     with_argument("/jobs.html", "wb", folder)
+}
+
+/// The page of a session.
+pub(crate) fn session_url(id: SessionId) -> String {
+    format!("/index.html?session={id}")
+}
+
+/// The history, searched for a text.
+pub(crate) fn history_url(query: &str) -> String {
+    with_argument("/history.html", "q", query)
 }
 
 /// The page that follows a run of a job; without a run, the preview of the job.

@@ -43,13 +43,23 @@ impl<T: Clone + Send + Sync + 'static> Loader<T> {
         let again = RwSignal::new(0);
         Effect::new(move |_| {
             again.track();
-            let answer = request();
-            spawn_local(async move {
-                let _ = set_state.try_set(match answer.await {
-                    Ok(value) => Load::Ready(value),
-                    Err(error) => Load::Failed(error),
-                });
-            });
+            send(request(), set_state);
+        });
+        Self { state, again }
+    }
+
+    /// Like [`Self::new`], but only once a flag is set.
+    pub(crate) fn when<F>(flag: RwSignal<bool>, request: impl Fn() -> F + 'static) -> Self
+    where
+        F: Future<Output = Result<T, ApiError>> + 'static,
+    {
+        let (state, set_state) = signal(Load::Pending);
+        let again = RwSignal::new(0);
+        Effect::new(move |_| {
+            again.track();
+            if flag.get() {
+                send(request(), set_state);
+            }
         });
         Self { state, again }
     }
@@ -58,4 +68,16 @@ impl<T: Clone + Send + Sync + 'static> Loader<T> {
     pub(crate) fn reload(&self) {
         self.again.update(|times| *times += 1);
     }
+}
+
+fn send<T: Send + Sync + 'static>(
+    answer: impl Future<Output = Result<T, ApiError>> + 'static,
+    state: WriteSignal<Load<T>>,
+) {
+    spawn_local(async move {
+        let _ = state.try_set(match answer.await {
+            Ok(value) => Load::Ready(value),
+            Err(error) => Load::Failed(error),
+        });
+    });
 }

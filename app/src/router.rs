@@ -15,6 +15,12 @@ pub(crate) struct Address {
 }
 
 impl Address {
+    /// Tracks both the path and the arguments.
+    pub(crate) fn track(self) {
+        self.path.track();
+        self.query.track();
+    }
+
     /// An argument of the address, if it is there; tracked.
     pub(crate) fn argument(self, name: &str) -> Option<String> {
         self.query.with(|query| find_argument(query, name))

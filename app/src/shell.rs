@@ -24,6 +24,10 @@ pub struct AssetPaths {
     pub css: String,
 }
 
+/// Shows the theme that was chosen in this browser before anything is drawn.
+const THEME: &str = "try{const t=localStorage.getItem('portal-theme');\
+                     if(t)document.documentElement.dataset.theme=t}catch{}";
+
 /// The document. `options` matter only under `cargo leptos watch`, which reloads the page.
 pub fn shell(assets: AssetPaths, options: LeptosOptions) -> impl IntoView {
     let nonce = use_nonce();
@@ -51,6 +55,7 @@ pub fn shell(assets: AssetPaths, options: LeptosOptions) -> impl IntoView {
                 // As the pages' headers (`--surface`), which an installed app's title bar joins.
                 <meta name="theme-color" content="#ffffff" media="(prefers-color-scheme: light)" />
                 <meta name="theme-color" content="#1b202a" media="(prefers-color-scheme: dark)" />
+                <script nonce=nonce.clone()>{THEME}</script>
                 <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
                 <link rel="apple-touch-icon" href="/icons/portal-192.png" />
                 <link rel="manifest" href="/manifest.webmanifest" />

@@ -6,12 +6,12 @@
 //! calls), [`height`] and [`live_markdown`] (long and growing texts), [`outline`] (jobs),
 //! [`composer`], [`palette`], and the wording of [`duration`], [`title`] and [`stop_question`].
 
+pub(crate) mod alive;
 pub(crate) mod blocks;
 pub(crate) mod bridge;
 pub(crate) mod budget;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod composer;
-#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod duration;
 pub(crate) mod feed;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
@@ -24,14 +24,12 @@ pub(crate) mod job;
 pub(crate) mod live_markdown;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod outline;
-#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod palette;
 pub(crate) mod project;
 mod signals;
 pub(crate) mod spending;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod stop_question;
-#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod title;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod tool_summary;

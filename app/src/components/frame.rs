@@ -1,129 +1,147 @@
-//! The frame of every page: the bar at the top with its links, and the page below.
+//! The frame of every page: the side bar, what is said on all pages, and the page itself.
+
+mod keys;
+mod palette;
 
 use leptos::prelude::*;
 
-use crate::config;
+use crate::components::icon::draw_icon;
+use crate::components::sidebar::{SidebarState, sidebar};
 use crate::html::{Html, html};
-use crate::links::jobs_url;
-use crate::router::address;
+use crate::icon::Icon;
+use crate::notification::{self, Permission};
+use crate::reachability::{self, Reachability};
+use crate::router;
+use crate::state::alive::Alive;
 use crate::store_trouble;
-
-/// The target of a link in the bar.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Section {
-    Sessions,
-    Jobs,
-    Inbox,
-    Bridge,
-    Test,
-}
-
-/// The section that a page belongs to, in any of its spellings.
-fn section_of(path: &str) -> Option<Section> {
-    match path.strip_suffix(".html").unwrap_or(path) {
-        "/" | "/index" => Some(Section::Sessions),
-        "/jobs" | "/jobTracking" => Some(Section::Jobs),
-        "/inbox" => Some(Section::Inbox),
-        "/bridge" => Some(Section::Bridge),
-        "/test" => Some(Section::Test),
-        _ => None,
-    }
-}
+use keys::shortcuts;
+use palette::palette;
 
 /// The frame around a page. The test page has none: its text is the greeting alone.
 #[component]
 pub(crate) fn Frame(children: Html) -> Html {
-    let path = address().path;
-    let section = Memo::new(move |_| path.with(|path| section_of(path)));
-    // The bar persists across pages, with the focus on its link.
-    let is_bare = Memo::new(move |_| section.get() == Some(Section::Test));
+    let path = router::address().path;
+    let name =
+        Memo::new(move |_| path.with(|path| path.strip_suffix(".html").unwrap_or(path).to_owned()));
+    let is_bare = name.get_untracked() == "/test";
+    if is_bare {
+        return html! { <main id="main" class="site-main">{children}</main> };
+    }
+    let state = SidebarState::provide();
+    let alive = Alive::new();
+    provide_context(alive);
+    // Effects run in the browser only.
+    Effect::new(move |_| alive.follow());
+    let palette = palette(alive);
+    let shortcuts = shortcuts(palette.open, state);
+    let needs_width = move || name.with(|name| name == "/jobTracking");
+    let actions = html! {
+        {notify_button()}
+        <button
+            type="button"
+            id="palette-button"
+            class="button quiet icon-button"
+            aria-label="Go to … (Ctrl+K)"
+            title="Go to … (Ctrl+K)"
+            on:click=move |_| palette.open.set(true)
+        >
+            {draw_icon(Icon::Search)}
+        </button>
+        <button
+            type="button"
+            id="shortcuts-button"
+            class="button quiet icon-button"
+            aria-label="Keyboard shortcuts (?)"
+            title="Keyboard shortcuts (?)"
+            on:click=move |_| shortcuts.open.set(true)
+        >
+            {draw_icon(Icon::Question)}
+        </button>
+    };
     html! {
-        {move || (!is_bare.get()).then(|| html! { <Bar section=section /> })}
-        <StoreTrouble />
-        <main id="main" class="site-main">
-            {children}
-        </main>
+        <a class="skip-link" href="#main">
+            "Skip to content"
+        </a>
+        <div class="app" data-sidebar=move || state.mode(needs_width())>
+            {sidebar(state, alive, actions)}
+            <div class="page">
+                {server_bar()}
+                {store_trouble()}
+                <main id="main" class="site-main" tabindex="-1">
+                    {children}
+                </main>
+            </div>
+        </div>
+        {palette.view}
+        {shortcuts.view}
     }
 }
 
-/// Says that nothing can be stored, as long as it is so.
-#[component]
-fn StoreTrouble() -> Html {
-    let trouble = store_trouble::signal();
+/// Says that the server can't be reached, as long as it is so.
+fn server_bar() -> Html {
+    let server = RwSignal::from(reachability::server());
     html! {
-        <div class="store-trouble">
+        <div role="status">
             {move || {
-                trouble
-                    .get()
-                    .then(|| {
-                        html! {
-                            <p class="banner" role="alert">
-                                "The server can't store anything at the moment: its disk may be \
-                                 full. What runs goes on, and is shown once it is stored; new \
-                                 work is refused until then."
-                            </p>
-                        }
-                    })
+                matches!(server.get(), Reachability::Gone { .. }).then(|| html! {
+                    <p class="server-bar">
+                        {draw_icon(Icon::Interrupted)}
+                        "Server unreachable. Retrying; your text is safe."
+                    </p>
+                })
             }}
         </div>
     }
 }
 
-/// The bar at the top, preceded by the link that skips it.
-#[component]
-fn Bar(section: Memo<Option<Section>>) -> Html {
-    let config = config();
-    let jobs = jobs_url(&config.repo_root);
-    let current = move |wanted| (section.get() == Some(wanted)).then_some("page");
+/// Says that nothing can be stored, as long as it is so.
+fn store_trouble() -> Html {
+    let trouble = store_trouble::signal();
     html! {
-        <a class="skip-link" href="#main">
-            "Skip to content"
-        </a>
-        <header class="site-header">
-            <a href="/" class="brand">
-                <svg class="brand-mark" viewBox="0 0 32 32" aria-hidden="true">
-                    <rect x="2" y="2" width="28" height="28" rx="8" />
-                    <path d="M10 11l5 5-5 5M17 21h6" />
-                </svg>
-                "Copilot Portal"
-            </a>
-            <nav class="site-nav" aria-label="Pages">
-                <a href="/index.html" aria-current=move || current(Section::Sessions)>
-                    "Sessions"
-                </a>
-                <a href=jobs aria-current=move || current(Section::Jobs)>
-                    "Jobs"
-                </a>
-                <a href="/inbox.html" aria-current=move || current(Section::Inbox)>
-                    "Inbox"
-                </a>
-                <a href="/bridge.html" aria-current=move || current(Section::Bridge)>
-                    "Bridge"
-                </a>
-                // Not a page of the app: the browser has to load it.
-                {config.locked.then(|| html! { <a href="/logins" rel="external">"Logins"</a> })}
-            </nav>
-        </header>
+        <div class="store-trouble">
+            {move || {
+                trouble.get().then(|| html! {
+                    <p class="banner" role="alert">
+                        "The server can't store anything at the moment: its disk may be full. \
+                         What runs goes on, and is shown once it is stored; new work is refused \
+                         until then."
+                    </p>
+                })
+            }}
+        </div>
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn both_spellings_belong_to_the_same_section() {
-        for (path, section) in [
-            ("/", Some(Section::Sessions)),
-            ("/index.html", Some(Section::Sessions)),
-            ("/jobs", Some(Section::Jobs)),
-            ("/jobTracking.html", Some(Section::Jobs)),
-            ("/inbox.html", Some(Section::Inbox)),
-            ("/bridge.html", Some(Section::Bridge)),
-            ("/test", Some(Section::Test)),
-            ("/nothing", None),
-        ] {
-            assert_eq!(section_of(path), section, "{path}");
+/// `#notify-button`: asks once whether this browser may notify; says why not where it can't.
+fn notify_button() -> Html {
+    let permission = RwSignal::new(None::<Permission>);
+    Effect::new(move |_| permission.set(Some(notification::state())));
+    let ask = move |_| {
+        leptos::task::spawn_local(async move {
+            let state = notification::ask().await;
+            permission.try_set(Some(state));
+        });
+    };
+    let text = move || match permission.get() {
+        Some(Permission::Granted) => "Notifications are on",
+        Some(Permission::Denied) => "Notifications are blocked in the settings of this browser",
+        Some(Permission::Unsupported) => {
+            "Notifications need HTTPS, or a page that is opened as localhost"
         }
+        Some(Permission::Default) | None => "Notify me when something waits for me",
+    };
+    html! {
+        <button
+            type="button"
+            id="notify-button"
+            class="button quiet icon-button"
+            title=text
+            aria-label=text
+            aria-pressed=move || (permission.get() == Some(Permission::Granted)).to_string()
+            disabled=move || permission.get() != Some(Permission::Default)
+            on:click=ask
+        >
+            {draw_icon(Icon::Bell)}
+        </button>
     }
 }

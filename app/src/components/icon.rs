@@ -1,0 +1,36 @@
+//! Icons, and the icon and word of a state.
+
+use wire::AliveState;
+
+use crate::html::{Html, html};
+use crate::icon::Icon;
+
+/// An icon beside a text, which says the same in words.
+pub(crate) fn draw_icon(icon: Icon) -> Html {
+    html! {
+        <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" inner_html=icon.body()></svg>
+    }
+}
+
+/// The icon of a state, and its word for those who listen.
+pub(crate) fn state_dot(state: AliveState) -> Html {
+    let (icon, word) = alive_look(state);
+    html! {
+        <span class="state-dot" data-state=state.as_str()>
+            {draw_icon(icon)}
+            <span class="visually-hidden">{word}</span>
+        </span>
+    }
+}
+
+fn alive_look(state: AliveState) -> (Icon, &'static str) {
+    match state {
+        AliveState::Working => (Icon::Working, "Working"),
+        AliveState::Waiting => (Icon::Waiting, "Waits for you"),
+        AliveState::Idle => (Icon::Idle, "Idle"),
+        AliveState::Interrupted => (Icon::Interrupted, "Interrupted"),
+        AliveState::Succeeded => (Icon::Check, "Succeeded"),
+        AliveState::Failed => (Icon::Failed, "Failed"),
+        AliveState::Canceled => (Icon::Canceled, "Canceled"),
+    }
+}
