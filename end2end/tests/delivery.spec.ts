@@ -1,6 +1,15 @@
 import { expect, Portal, test } from "../fixtures/portal.js";
 import { SessionPage } from "../fixtures/session.js";
 
+const KEY = "correct-horse-battery";
+
+/** Stops a portal that asks for the key. */
+async function stopLocked(portal: Portal): Promise<void> {
+  const headers = { authorization: `Bearer ${KEY}` };
+  await fetch(`${portal.url}/api/stop`, { method: "POST", headers });
+  expect(await portal.ended()).toBe(0);
+}
+
 test("scripts, app and styles come hashed, compressed and cacheable for ever", async ({
   page,
   open,
@@ -55,6 +64,25 @@ test("files with fixed names are asked for again, and not sent again", async ({ 
   expect(again.status()).toBe(304);
 });
 
+test("the portal can be installed: its manifest and icons are there, without a key, too", async ({ page, open }) => {
+  await open("/");
+  const path = (await page.locator("link[rel=manifest]").getAttribute("href"))!;
+  const locked = await Portal.start("--access-key", KEY);
+  try {
+    const answer = await fetch(`${locked.url}${path}`);
+    expect(answer.headers.get("content-type")).toBe("application/manifest+json");
+    const { display, icons } = (await answer.json()) as { display: string; icons: Record<string, string>[] };
+    expect(display).toBe("standalone");
+    expect(icons.map(({ purpose }) => purpose)).toContain("maskable");
+    for (const { src, type } of icons) {
+      const icon = await fetch(`${locked.url}${src}`);
+      expect([src, icon.status, icon.headers.get("content-type")]).toEqual([src, 200, type]);
+    }
+  } finally {
+    await stopLocked(locked);
+  }
+});
+
 test("nothing but the site's own files is served", async ({ request }) => {
   for (const path of ["/assets.json", "/favicon.svg.br", "/pkg", "/pkg/", "/Cargo.toml"]) {
     expect((await request.get(path)).status(), path).toBe(404);
@@ -62,7 +90,7 @@ test("nothing but the site's own files is served", async ({ request }) => {
 });
 
 test("a locked portal asks for its key once", async ({ page, watch }) => {
-  const portal = await Portal.start("--access-key", "correct-horse-battery");
+  const portal = await Portal.start("--access-key", KEY);
   watch.expect(/401/);
   watch.expect(/foreign request/);
   try {
@@ -70,7 +98,7 @@ test("a locked portal asks for its key once", async ({ page, watch }) => {
     await page.getByLabel("Access key").fill("wrong");
     await page.getByRole("button", { name: "Log in" }).click();
     await expect(page.getByRole("alert")).toContainText("not the access key");
-    await page.getByLabel("Access key").fill("correct-horse-battery");
+    await page.getByLabel("Access key").fill(KEY);
     await page.keyboard.press("Enter");
     await expect(page.locator("#setup-ui")).toBeVisible();
     await page.goto(`${portal.url}/test`);
@@ -78,9 +106,7 @@ test("a locked portal asks for its key once", async ({ page, watch }) => {
     // The page can also act: it presents the secret of its login.
     await SessionPage.start(page, portal.url);
   } finally {
-    const authorization = "Bearer correct-horse-battery";
-    await fetch(`${portal.url}/api/stop`, { method: "POST", headers: { authorization } });
-    expect(await portal.ended()).toBe(0);
+    await stopLocked(portal);
   }
 });
 
