@@ -23,7 +23,8 @@ Usage: cargo xtask <command>
   bench [WHAT…]           measure, everything but `build` or some of:
                           size (of the download), live-log (cost of a push), load (the server
                           over HTTP, some minutes), store (what keeping costs, some minutes),
-                          load:NAME, store:NAME (scenarios that begin so),
+                          browser (what a person waits for, some minutes),
+                          load:NAME, store:NAME, browser:NAME (scenarios that begin so),
                           build (from a fresh clone, half an hour)
        --keep             keep these figures: later runs are compared with them
   help                    print this text
@@ -79,6 +80,8 @@ pub enum Benchmark {
     Load(String),
     /// The cost of the store: all scenarios, or those whose names have this prefix.
     Store(String),
+    /// What a person waits for in a browser: all scripts, or those whose names have this prefix.
+    Browser(String),
     /// The time of first and later builds.
     Build,
 }
@@ -91,10 +94,12 @@ impl Benchmark {
             "live-log" => Some(Self::LiveLog),
             "load" => Some(Self::Load(String::new())),
             "store" => Some(Self::Store(String::new())),
+            "browser" => Some(Self::Browser(String::new())),
             "build" => Some(Self::Build),
             _ => match name.split_once(':')? {
                 ("load", scenario) => Some(Self::Load(scenario.to_owned())),
                 ("store", scenario) => Some(Self::Store(scenario.to_owned())),
+                ("browser", script) => Some(Self::Browser(script.to_owned())),
                 _ => None,
             },
         }
@@ -247,9 +252,13 @@ mod tests {
             Benchmark::Load("idle".to_owned()),
             Benchmark::Store(String::new()),
             Benchmark::Store("past".to_owned()),
+            Benchmark::Browser("long".to_owned()),
             Benchmark::Build,
         ];
-        assert_eq!(parsed("bench load:idle store store:past build"), bench(chosen, false));
+        assert_eq!(
+            parsed("bench load:idle store store:past browser:long build"),
+            bench(chosen, false)
+        );
     }
 
     #[test]

@@ -1,29 +1,35 @@
 //! `cargo xtask bench [WHAT…]`: runs benchmarks and prints one table at the end.
 
+mod browser;
 mod build;
 mod figures;
-mod kept;
 mod live_log;
 mod load;
 mod size;
 mod store;
+mod table;
 
 use std::process::ExitCode;
 
 use anyhow::bail;
 use xtask::arguments::{BenchOptions, Benchmark};
 
+use crate::kept::Kept;
 use crate::product::{self, Kind};
 use crate::workspace::Workspace;
 use figures::Goal;
-use kept::Kept;
 
 /// Builds what is to be measured, measures it, and prints the table. A missed limit is reported but
 /// is not a failure: figures depend on the machine.
 pub(crate) fn run(workspace: &Workspace, options: &BenchOptions) -> anyhow::Result<ExitCode> {
     let every = String::new;
-    let all =
-        [Benchmark::Size, Benchmark::LiveLog, Benchmark::Load(every()), Benchmark::Store(every())];
+    let all = [
+        Benchmark::Size,
+        Benchmark::LiveLog,
+        Benchmark::Load(every()),
+        Benchmark::Store(every()),
+        Benchmark::Browser(every()),
+    ];
     let chosen = if options.chosen.is_empty() { &all[..] } else { &options.chosen };
     for benchmark in chosen {
         match benchmark {
@@ -41,9 +47,9 @@ pub(crate) fn run(workspace: &Workspace, options: &BenchOptions) -> anyhow::Resu
         goals.extend(measure(workspace, benchmark)?);
     }
     let mut kept = Kept::read(workspace)?;
-    println!("\n{}", kept.table(&goals));
+    println!("\n{}", table::table(&kept, &goals));
     if options.keep {
-        kept.keep(workspace, &goals)?;
+        table::keep(&mut kept, workspace, &goals)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -69,6 +75,11 @@ fn measure(workspace: &Workspace, benchmark: &Benchmark) -> anyhow::Result<Vec<G
             let release = release()?;
             println!("\nThe store");
             store::run(workspace, &release.binary, scenario)
+        }
+        Benchmark::Browser(script) => {
+            let release = release()?;
+            println!("\nThe pages, in a browser");
+            browser::run(workspace, &release, script)
         }
         Benchmark::Build => {
             println!("\nBuilds from a fresh clone of the last commit");

@@ -54,14 +54,17 @@ impl Browser {
         Ok(counts(&report, status.success()))
     }
 
-    /// Runs everything in a folder of `end2end` that has its own configuration.
+    /// Runs what is in a folder of `end2end` that has its own configuration: everything, or the
+    /// files whose paths contain one of these words.
     pub(crate) fn run<'a>(
         &self,
         folder: &str,
+        files: &[&str],
         server: impl IntoIterator<Item = (&'a str, &'a OsStr)>,
     ) -> anyhow::Result<()> {
         let mut command = self.playwright();
-        process::run(command.args(["--config", folder]).envs(server))
+        let files = files.iter().filter(|word| !word.is_empty());
+        process::run(command.args(["--config", folder]).args(files).envs(server))
     }
 
     /// `playwright test` with the browser that was found.

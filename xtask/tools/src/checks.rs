@@ -12,7 +12,7 @@ use xtask::step::Step;
 use crate::product::{self, Kind, Product};
 use crate::toolchain::{self, WASM_TARGET};
 use crate::workspace::Workspace;
-use crate::{browser, licences, packages, process};
+use crate::{browser, download, licences, packages, process};
 
 /// This program and its front end. Tested separately from the workspace's default members:
 /// together, everything would be compiled again with the features of both.
@@ -183,6 +183,9 @@ impl Run<'_> {
 
     fn test_browser(&self, kind: Kind, files: &[&str]) -> anyhow::Result<Outcome> {
         let product = product::build(self.workspace, kind)?;
+        if kind == Kind::Small {
+            download::check(self.workspace, &product)?;
+        }
         let mut counts = Counts::PASSED;
         if self.options.no_browser {
             return Ok(Outcome::Counted(counts));

@@ -17,7 +17,11 @@ mod browser;
 #[cfg(feature = "checks")]
 mod checks;
 mod compress;
+#[cfg(any(feature = "bench", feature = "checks"))]
+mod download;
 mod fingerprint;
+#[cfg(any(feature = "bench", feature = "checks"))]
+mod kept;
 mod leptos;
 #[cfg(feature = "checks")]
 mod licences;

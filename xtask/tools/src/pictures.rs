@@ -18,7 +18,7 @@ pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<ExitCode> {
     let site = product.environment();
     let site = site.as_ref().map(|(name, folder)| (*name, folder.as_os_str()));
     let server = [("PORTAL_BINARY", product.binary.as_os_str())];
-    browser::install(workspace)?.run(SCRIPTS, site.into_iter().chain(server))?;
+    browser::install(workspace)?.run(SCRIPTS, &[], site.into_iter().chain(server))?;
     println!("{}", workspace.root.join("docs/pictures").display());
     Ok(ExitCode::SUCCESS)
 }
