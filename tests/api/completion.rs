@@ -85,10 +85,7 @@ async fn files_of_the_folder_match_in_any_case_and_the_best_come_first() {
     std::os::unix::fs::symlink(outside.path().join("main-secret"), root.path().join("main-file"))
         .expect("a link");
     let session = app.start_in(root.path()).await;
-    let files = |query: &str| {
-        let path = session.path(&format!("files{query}"));
-        async { app.get(&path).await.json() }
-    };
+    let files = async |query: &str| app.get(&session.path(&format!("files{query}"))).await.json();
     assert_eq!(
         files("?q=MAIN").await,
         json!({"files": ["src/main.rs", "src/domain.rs", "src/Main/other.rs"]})

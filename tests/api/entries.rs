@@ -159,7 +159,7 @@ async fn outside_of_test_mode_there_is_no_such_endpoint() {
 #[tokio::test]
 async fn descriptions_are_told_where_tasks_and_jobs_are_listed() {
     let app = TestApp::new();
-    let mut entry = entry_of(&[("job", task("ok"))]);
+    let mut entry = entry_of(&[("job", task("ok")), ("other", task("failed"))]);
     for (list, name) in [("tasks", "ok"), ("jobs", "job")] {
         entry[list][name]["description"] = format!("What {name} is for.").into();
     }

@@ -134,6 +134,7 @@ impl OpenTurn {
             | R::ToolExecution { .. }
             | R::Usage { .. }
             | R::ExtensionLog { .. }
+            | R::QueueChanged(_)
             | R::ProjectCleared
             | R::Error { .. } => {}
         }

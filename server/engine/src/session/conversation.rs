@@ -236,6 +236,7 @@ impl Conversation {
             stream.end_turn(if is_suspended { TurnEnding::Interrupted } else { ended.ending() });
             // Before a reader can know that the turn is over.
             stream.check_budget();
+            self.end.queue.end_turn();
             stream.idle();
         }
         TurnOutcome {

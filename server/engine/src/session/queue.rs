@@ -409,6 +409,11 @@ impl Queue {
         self.log.push(&SessionResponse::QueueChanged(PromptQueue { queue }));
     }
 
+    /// No turn is running any more. Comes before readers can know.
+    pub(super) fn end_turn(&self) {
+        self.state.lock().running = None;
+    }
+
     /// Aborts the running turn, or the next one if none is running.
     pub(super) fn abort(&self) {
         let state = self.state.lock();

@@ -13,6 +13,7 @@ mod restart;
 mod resume;
 mod rights;
 mod rules;
+mod waiting;
 
 use std::sync::Arc;
 use std::time::Duration;
