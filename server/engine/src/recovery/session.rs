@@ -129,7 +129,6 @@ impl OpenTurn {
                 self.questions.retain(|question| question != request_id);
             }
             R::Reasoning { .. }
-            | R::QueueChanged(_)
             | R::Message { .. }
             | R::ToolExecution { .. }
             | R::Usage { .. }
