@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use store::fold::SessionDetail;
-use store::journal::{Append, Entity, Journal, Record, SqliteJournal};
+use store::journal::{Append, Batch, Entity, Journal, Record, SqliteJournal};
 use store::live::{LiveSettings, LiveShared};
 use wire::{
     AliveItem, AliveResponse, AliveState, EntityState, InboxItem, InboxKind, JobId, LiveId,
@@ -122,13 +122,15 @@ fn a_job_is_listed_for_an_hour_after_its_end() {
 }
 
 /// A store in which a server has left something.
-fn kept(folder: &std::path::Path, records: Vec<(Entity, Record)>) -> Arc<LiveShared> {
+async fn kept(folder: &std::path::Path, records: Vec<(Entity, Record)>) -> Arc<LiveShared> {
     let journal = Arc::new(SqliteJournal::open(folder).expect("a store"));
+    let mut batch = Batch::default();
     for (entity, record) in records {
         let mut append = Append::new(entity, 0, 0);
         append.record = Some(record);
-        drop(journal.submit(append.into()));
+        batch.appends.push(append);
     }
+    journal.submit(batch).durable().await.expect("kept");
     LiveShared::with_journal(LiveSettings::for_tests(), journal)
 }
 
@@ -176,7 +178,7 @@ async fn after_a_restart_the_records_are_enough() {
     });
     let idle: Vec<_> = idle.collect();
     records.extend(idle);
-    let live = kept(folder.path(), records);
+    let live = kept(folder.path(), records).await;
     let alive = Alive::new(live);
     alive.restore().await.expect("restored");
 

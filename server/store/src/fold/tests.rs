@@ -89,7 +89,7 @@ fn prompts_wait_until_their_turn_begins() {
     fold.note(3, &queued("c"));
     fold.apply(4, &prompt("another one, which did not wait"));
     assert_eq!(fold.queue().map(|queued| &*queued.prompt).collect::<Vec<_>>(), ["b", "c"]);
-    assert_eq!(fold.record().detail, r#"{"permissions":"ask","queued":2}"#);
+    assert_eq!(fold.record().detail, r#"{"permissions":"ask","queued":2,"since":2}"#);
 }
 
 #[test]
