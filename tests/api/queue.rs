@@ -6,7 +6,7 @@ use server::security::access::{AccessKey, Rights, Role};
 use tests::transcript::{count, messages};
 use tests::{Options, TestApp, TestSession, unknown_session};
 
-const SLOW: &str = "wait 10 seconds, then say \"one\"";
+const SLOW: &str = "wait 3 seconds, then say \"one\"";
 
 /// Returns when the first turn is running.
 async fn begin(session: &TestSession<'_>) -> Vec<Value> {

@@ -32,7 +32,7 @@ async fn a_running_turn_takes_prompts_in_order_and_before_those_that_wait() {
     let app = TestApp::new();
     let session = app.start().await;
     assert_eq!(steer(&app, &session, "say x").await, json!({"error": "NotWorking"}));
-    let first = "wait 10 seconds, then say \"one\"";
+    let first = "wait 3 seconds, then say \"one\"";
     let mut seen = begin(&session, first).await;
     session.query("say \"last\"").await;
     for prompt in ["say \"two\"", "say \"three\""] {
@@ -54,7 +54,7 @@ async fn a_running_turn_takes_prompts_in_order_and_before_those_that_wait() {
 async fn a_prompt_that_an_aborted_turn_did_not_take_is_the_next_one() {
     let app = TestApp::new();
     let session = app.start().await;
-    let mut seen = begin(&session, "wait 10 seconds, then say \"one\"").await;
+    let mut seen = begin(&session, "wait 3 seconds, then say \"one\"").await;
     session.query("say \"last\"").await;
     assert_eq!(steer(&app, &session, "say \"two\"").await, json!({}));
     assert_eq!(session.abort().await, json!({}));
@@ -103,7 +103,7 @@ async fn a_model_is_not_switched_while_the_session_works_or_to_an_unknown_one() 
         let error = json!({"error": "ModelIdNotFound"});
         assert_eq!(switch(&app, &session, unknown).await, error, "{unknown}");
     }
-    let mut seen = begin(&session, "wait 10 seconds, then say \"one\"").await;
+    let mut seen = begin(&session, "wait 3 seconds, then say \"one\"").await;
     assert_eq!(switch(&app, &session, "gpt-5.2").await, json!({"error": "SessionBusy"}));
     assert_eq!(app.open_sessions().await[0]["modelId"], tests::MODEL);
     seen.extend(session.read_until_idle("t").await);

@@ -305,7 +305,7 @@ impl Queue {
             begun: begun.clone(),
             outcome: sender,
         };
-        let is_behind = queued.is_shown() && (state.running.is_some() || !state.waiting.is_empty());
+        let is_behind = queued.is_shown() && (state.running.is_some() || state.shows_queue);
         match place {
             Place::First => state.waiting.push_front(queued),
             Place::Steering => {
@@ -361,8 +361,9 @@ impl Queue {
                     let message = prompt.message_id();
                     state.running = Some(Running { abort: prompt.abort.clone(), message });
                     prompt.begun.cancel();
-                    if prompt.is_shown() {
-                        self.show_change(&mut state);
+                    // Those that came before this turn began are behind it now.
+                    if state.shows_queue || state.waiting.iter().any(QueuedPrompt::is_shown) {
+                        self.show(&mut state);
                     }
                     return Next::Turn(prompt);
                 }
