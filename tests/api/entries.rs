@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tests::job::{entry_of, task};
+use tests::job::{entry_of, options, task};
 use tests::{Options, TestApp};
 
 const INSTALL: &str = "/api/copilot/test/installJobsEntry";
@@ -158,7 +158,7 @@ async fn outside_of_test_mode_there_is_no_such_endpoint() {
 
 #[tokio::test]
 async fn descriptions_are_told_where_tasks_and_jobs_are_listed() {
-    let app = TestApp::new();
+    let app = TestApp::with(options());
     let mut entry = entry_of(&[("job", task("ok")), ("other", task("no"))]);
     for (list, name) in [("tasks", "ok"), ("jobs", "job")] {
         entry[list][name]["description"] = format!("What {name} is for.").into();

@@ -50,6 +50,7 @@ async fn every_error_of_the_domain_is_its_name_and_nothing_else() {
     let mut met = Met::default();
     starts_of_sessions(&mut met).await;
     calls_to_sessions(&mut met).await;
+    calls_while_a_turn_runs(&mut met).await;
     budgets(&mut met).await;
     live_calls(&mut met).await;
     tasks(&mut met).await;
@@ -94,6 +95,10 @@ async fn calls_to_sessions(met: &mut Met) {
             ("delete", ""),
             ("continue", ""),
             ("budget", "{}"),
+            ("queue/1/remove", ""),
+            ("queue/1/edit", "hello"),
+            ("steer", "hello"),
+            ("model", MODEL),
         ] {
             met.post(&app, &format!("{id}/{action}"), body, ErrorName::SessionNotFound).await;
         }
@@ -107,6 +112,8 @@ async fn calls_to_sessions(met: &mut Met) {
             "export.md",
             "export.json",
             "budget",
+            "queue",
+            "files",
         ] {
             met.get(&app, &format!("{id}/{action}"), ErrorName::SessionNotFound).await;
         }
@@ -120,6 +127,8 @@ async fn calls_to_sessions(met: &mut Met) {
         ("extensions/trust", "perhaps", ErrorName::InvalidExtensionTrust),
         ("rename", "", ErrorName::InvalidTitle),
         ("budget", "[]", ErrorName::InvalidBudget),
+        ("queue/1/remove", "", ErrorName::NotQueued),
+        ("steer", "say hello", ErrorName::NotWorking),
         ("delete", "", ErrorName::StillRunning),
         ("continue", "", ErrorName::StillRunning),
     ] {
@@ -128,6 +137,16 @@ async fn calls_to_sessions(met: &mut Met) {
     let item = "/api/copilot/inbox/permission-00000000-0000-4000-8000-000000000000";
     met.post(&app, item, "deny", ErrorName::NotPending).await;
     met.post(&app, item, "perhaps", ErrorName::InvalidAnswer).await;
+    app.finish().await;
+}
+
+async fn calls_while_a_turn_runs(met: &mut Met) {
+    let app = TestApp::with(Options { further_models: &["plain"], ..Options::default() });
+    let session = app.start_model("plain").await;
+    session.query("wait 60 seconds").await;
+    session.responses("t").await;
+    met.post(&app, &session.path("steer"), "say hello", ErrorName::SteerNotSupported).await;
+    met.post(&app, &session.path("model"), MODEL, ErrorName::SessionBusy).await;
     app.finish().await;
 }
 

@@ -484,7 +484,6 @@ impl Queue {
                 let (reason, error) = run_end(ended);
                 self.report_end(message, reason, error);
             }
-            self.show_change(&mut state);
             waiting
         };
         for prompt in waiting {

@@ -12,7 +12,7 @@ use store::journal::{Entity, OpenEntities};
 use store::live::LiveLog;
 use wire::bridge::ProjectMessageEnd;
 use wire::{
-    EntityKind, MessageId, PermissionId, PermissionMode, PermissionOutcome, PromptQueue, SessionId,
+    EntityKind, MessageId, PermissionId, PermissionMode, PermissionOutcome, SessionId,
     SessionResponse,
 };
 
@@ -187,9 +187,6 @@ impl SessionManager {
             let (reason, error) = run_end(&TurnEnd::Aborted);
             let end = ProjectMessageEnd { id: message, reason, error };
             log.push(&SessionResponse::ProjectMessageEnd(end));
-        }
-        if log.fold(SessionFold::shows_queue).unwrap_or_default() {
-            log.push(&SessionResponse::QueueChanged(PromptQueue::default()));
         }
         log.note(&SessionNote::Closed { crashed: false });
         log.close();

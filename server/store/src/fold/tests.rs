@@ -228,7 +228,10 @@ fn a_session_has_used_its_turns_their_time_and_what_models_report() {
     for at in [2, 5] {
         fold.apply(at, &prompt("a"));
         fold.apply(at + 1, &SessionResponse::Usage { model: "m".to_owned(), usage });
+        // A prompt that steers the turn is none of its own.
+        fold.apply(at + 1, &prompt("b"));
         fold.note(at + 2, &SessionNote::Ran { minutes: 1.5 });
+        fold.apply(at + 2, &SessionResponse::Idle);
     }
     assert_eq!(fold.spent(), Spent { minutes: 3.0, turns: 2, tokens: 80, cost: 1.0 });
     let reached =

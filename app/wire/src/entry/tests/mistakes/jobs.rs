@@ -12,7 +12,7 @@ pub(super) fn of_jobs() -> Vec<Mistake> {
         wrong(
             "/jobs/one/name",
             json!(1),
-            "entry.jobs[\"one\"].name: Unknown field; known are: requireUserInput, permissions, approveFiles, budget, onInterrupted, work.",
+            "entry.jobs[\"one\"].name: Unknown field; known are: description, requireUserInput, permissions, approveFiles, budget, onInterrupted, work.",
         ),
         missing("/jobs/one/work", "entry.jobs[\"one\"].work: Missing."),
         wrong(

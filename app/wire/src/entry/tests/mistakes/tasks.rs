@@ -11,7 +11,7 @@ pub(super) fn of_tasks() -> Vec<Mistake> {
         wrong(
             "/tasks/ask/name",
             json!("x"),
-            "entry.tasks[\"ask\"].name: Unknown field; known are: model, prompt, requireUserInput, availability, criteria, budget.",
+            "entry.tasks[\"ask\"].name: Unknown field; known are: description, model, prompt, requireUserInput, availability, criteria, budget.",
         ),
         wrong(
             "/tasks/ask/model",
