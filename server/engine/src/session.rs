@@ -85,7 +85,6 @@ pub(crate) use host::{Hosting, ProjectHost};
 pub use manager::{SessionManager, SessionSettings};
 pub use queue::PendingTurn;
 pub use rights::{SessionPolicy, SessionRights};
-pub use switching::SwitchError;
 pub(crate) use turns::PastTurn;
 
 /// How a session is started, apart from its model and folder.
@@ -230,6 +229,27 @@ pub enum ContinueError {
 }
 
 impl ContinueError {
+    /// The error's name on the wire.
+    pub fn name(&self) -> ErrorName {
+        match self {
+            Self::Session(error) => error.name(),
+            Self::Start(error) => error.name(),
+        }
+    }
+}
+
+/// Why a session has kept its model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SwitchError {
+    /// It is not open, it is working, or the change can't be stored.
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The agent of the other model was not started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+}
+
+impl SwitchError {
     /// The error's name on the wire.
     pub fn name(&self) -> ErrorName {
         match self {

@@ -20,8 +20,7 @@ use super::handle::Place;
 use super::parking::Parking;
 use super::queue::{Next, Queue, QueuedPrompt, Switch, run_end};
 use super::stream::Stream;
-use super::switching::SwitchError;
-use super::{SessionError, StartError, TurnEnd, TurnOutcome};
+use super::{SessionError, StartError, SwitchError, TurnEnd, TurnOutcome};
 use crate::budget::{Meter, rounded};
 use crate::running::{Conclude, Ending};
 

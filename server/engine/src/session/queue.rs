@@ -14,8 +14,7 @@ use tokio_util::sync::CancellationToken;
 use wire::bridge::{ProjectMessage, ProjectMessageEnd, RunEnd};
 use wire::{MessageId, PromptQueue, SessionResponse, TaskId, WaitingPrompt, shorten};
 
-use super::switching::SwitchError;
-use super::{SessionError, TurnEnd, TurnOutcome};
+use super::{SessionError, SwitchError, TurnEnd, TurnOutcome};
 use crate::budget::Meter;
 
 /// The error of a run that somebody cancelled.

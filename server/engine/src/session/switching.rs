@@ -1,30 +1,7 @@
 //! Another model for a session, chosen by a user: from the next prompt on.
 
-use wire::ErrorName;
-
 use super::handle::Session;
-use super::{SessionError, StartError};
-
-/// Why a session has kept its model.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SwitchError {
-    /// It is not open, it is working, or the change can't be stored.
-    #[error(transparent)]
-    Session(#[from] SessionError),
-    /// The agent of the other model was not started.
-    #[error(transparent)]
-    Start(#[from] StartError),
-}
-
-impl SwitchError {
-    /// The error's name on the wire.
-    pub fn name(&self) -> ErrorName {
-        match self {
-            Self::Session(error) => error.name(),
-            Self::Start(error) => error.name(),
-        }
-    }
-}
+use super::{SessionError, SwitchError};
 
 impl Session {
     /// Lets another model answer from the next prompt on, and returns when that is durable. Its agent
