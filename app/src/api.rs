@@ -20,7 +20,7 @@ use wire::{
 };
 
 use crate::explain::{Known, explain};
-use crate::store_trouble;
+use crate::{json, store_trouble};
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -316,7 +316,7 @@ async fn ask<T: DeserializeOwned>(path: &str, body: &str) -> Result<T, ApiError>
 
 /// Parses an answer that may be a domain error.
 pub(crate) fn accept<T: DeserializeOwned>(answer: &str) -> Result<T, ApiError> {
-    match serde_json::from_str::<ErrorReply>(answer) {
+    match json::from_str::<ErrorReply>(answer) {
         Ok(reply) => Err(reply.error.into()),
         Err(_) => parse(answer),
     }
@@ -361,7 +361,7 @@ fn login_secret() -> Option<String> {
 
 /// Parses an answer as JSON.
 pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ApiError> {
-    serde_json::from_str(text).map_err(|error| ApiError::Malformed(error.to_string()))
+    json::from_str(text).map_err(|error| ApiError::Malformed(error.to_string()))
 }
 
 async fn read_text(request: Result<Request, gloo_net::Error>) -> Result<String, ApiError> {
@@ -371,14 +371,14 @@ async fn read_text(request: Result<Request, gloo_net::Error>) -> Result<String, 
     // A connection may also break in the middle of an answer.
     let text = response.text().await.map_err(|_| ApiError::Unreachable)?;
     if !response.ok() {
-        let reply: Option<Refusal> = serde_json::from_str(&text).ok();
+        let reply: Option<Refusal> = json::from_str(&text).ok();
         let reason = reply.map(|reply| reply.message.unwrap_or(reply.error));
         let reason = reason.unwrap_or_else(|| response.status_text());
         return Err(ApiError::Refused { status: response.status(), reason });
     }
     // Only domain errors have details, which do not fit into their text.
     if let Some(details) = response.headers().get(MESSAGE_HEADER)
-        && let Ok(reply) = serde_json::from_str::<ErrorReply>(&text)
+        && let Ok(reply) = json::from_str::<ErrorReply>(&text)
     {
         let details = decode_uri_component(&details).map_or(details, String::from);
         return Err(ApiError::Domain { name: reply.error, details: Some(details) });
