@@ -343,6 +343,7 @@ impl PlacedElement {
 
     /// Adds a part; what the server rendered already is not set again.
     fn add(&mut self, part: Part, is_rendered: bool) {
+        let is_property = matches!(part, Part::Property(..));
         let (set, name, value): (Setter, _, _) = match part {
             Part::Attribute(name, value) => {
                 self.attributes.push(name);
@@ -359,9 +360,10 @@ impl PlacedElement {
         };
         match value {
             Value::Fixed(_) if is_rendered => {}
-            Value::Fixed(text) => set(&self.node, name, &text),
+            Value::Fixed(text) => set(&self.node, name, text.as_deref()),
             Value::Live(read) => {
-                self.effects.push(keep(self.node.clone(), set, name, read, is_rendered));
+                let node = self.node.clone();
+                self.effects.push(keep(node, set, name, read, is_property, is_rendered));
             }
         }
     }
@@ -405,7 +407,7 @@ impl PlacedElement {
         }
         for name in attributes {
             if !placed.attributes.contains(&name) {
-                set_attribute(&placed.node, name, &None);
+                set_attribute(&placed.node, name, None);
             }
         }
         placed.children = patch_all(children, element.children, &placed.node, None);
@@ -443,7 +445,7 @@ impl Listener {
 }
 
 /// Sets something of an element.
-type Setter = fn(&web_sys::Element, &'static str, &Text);
+type Setter = fn(&web_sys::Element, &'static str, Option<&str>);
 
 /// Sets a value now, unless the server has, and with every change.
 fn keep(
@@ -451,20 +453,21 @@ fn keep(
     set: Setter,
     name: &'static str,
     mut read: Box<dyn FnMut() -> Text + Send>,
+    is_property: bool,
     mut is_rendered: bool,
 ) -> RenderEffect<Text> {
     RenderEffect::new(move |before: Option<Text>| {
         let text = read();
-        // A property may have been changed by its user.
-        let is_property = set as usize == set_property as Setter as usize;
-        if !std::mem::take(&mut is_rendered) && (is_property || before.as_ref() != Some(&text)) {
-            set(&node, name, &text);
+        // A property may have been changed by its user since it was set.
+        let is_new = is_property || before.as_ref() != Some(&text);
+        if !std::mem::take(&mut is_rendered) && is_new {
+            set(&node, name, text.as_deref());
         }
         text
     })
 }
 
-fn set_attribute(node: &web_sys::Element, name: &'static str, text: &Text) {
+fn set_attribute(node: &web_sys::Element, name: &'static str, text: Option<&str>) {
     // Attributes have valid names.
     let _ = match text {
         Some(text) => node.set_attribute(name, text),
@@ -472,12 +475,12 @@ fn set_attribute(node: &web_sys::Element, name: &'static str, text: &Text) {
     };
 }
 
-fn set_class(node: &web_sys::Element, name: &'static str, text: &Text) {
+fn set_class(node: &web_sys::Element, name: &'static str, text: Option<&str>) {
     // Classes are words.
     let _ = node.class_list().toggle_with_force(name, text.is_some());
 }
 
-fn set_property(node: &web_sys::Element, name: &'static str, text: &Text) {
+fn set_property(node: &web_sys::Element, name: &'static str, text: Option<&str>) {
     let value = match text {
         _ if matches!(name, "checked" | "indeterminate") => JsValue::from_bool(text.is_some()),
         Some(text) => JsValue::from_str(text),
@@ -490,8 +493,8 @@ fn set_property(node: &web_sys::Element, name: &'static str, text: &Text) {
     }
 }
 
-fn set_inner_html(node: &web_sys::Element, _name: &'static str, text: &Text) {
-    node.set_inner_html(text.as_deref().unwrap_or_default());
+fn set_inner_html(node: &web_sys::Element, _name: &'static str, text: Option<&str>) {
+    node.set_inner_html(text.unwrap_or_default());
 }
 
 pub(super) fn create_end() -> Comment {
