@@ -1,16 +1,20 @@
 //! The fold of a session.
 
+mod detail;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use wire::bridge::ProjectMessage;
 use wire::{
-    Budget, EntityState, PermissionId, PermissionMode, PermissionRequest, Reached, SessionId,
+    Budget, EntityState, PermissionId, PermissionMode, PermissionRequest, SessionId,
     SessionResponse, Spent, TaskId, TurnEnding, Usage,
 };
 
 use super::{Fold, first_line};
 use crate::journal::Record;
+
+pub use detail::{ProjectState, SessionDetail};
 
 /// The notes of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,9 +195,7 @@ pub struct SessionFold {
     last_queued: u64,
     /// Whether readers were told of prompts that wait.
     shows_queue: bool,
-    is_running: bool,
-    /// Whether the server stopped during the latest turn.
-    is_interrupted: bool,
+    turn: LatestTurn,
     /// When the present state began.
     since: u64,
     questions: BTreeMap<PermissionId, OpenQuestion>,
@@ -205,6 +207,17 @@ pub struct SessionFold {
     project: Option<ProjectPart>,
 }
 
+/// What became of the latest turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum LatestTurn {
+    /// It is over, or there was none.
+    #[default]
+    Over,
+    Running,
+    /// The server stopped during it.
+    Interrupted,
+}
+
 /// What a session is to its project.
 #[derive(Clone, Debug, PartialEq)]
 struct ProjectPart {
@@ -213,50 +226,6 @@ struct ProjectPart {
     asked: usize,
     answered: usize,
     is_cleared: bool,
-}
-
-/// The fields of a session's record that are not columns.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SessionDetail {
-    /// How its tools' permission requests are answered; `None` before it is started.
-    pub permissions: Option<PermissionMode>,
-    /// How many prompts wait.
-    pub queued: usize,
-    /// The closed session whose context it took over.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub continued_from: Option<SessionId>,
-    /// The project that it belongs to, and what it adds to that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub project: Option<ProjectState>,
-    /// The limit of its budget that is used up: prompts wait until it is raised.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reached: Option<Reached>,
-    /// When its state began, in microseconds since the Unix epoch; 0 in stores of earlier versions.
-    #[serde(default)]
-    pub since: u64,
-    /// Whether the server stopped during the latest turn.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub is_interrupted: bool,
-}
-
-impl SessionDetail {
-    /// Reads them; `None` if it is not the record of a session, or of another version.
-    pub fn read(record: &Record) -> Option<Self> {
-        serde_json::from_str(&record.detail).ok()
-    }
-}
-
-/// What a session's record tells of its project.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ProjectState {
-    /// The place of the session in the chain.
-    pub link: ProjectLink,
-    /// How many messages and answers the session adds to the project's history.
-    pub messages: usize,
-    /// Whether the history was cleared in this session: earlier ones add nothing to it.
-    pub is_cleared: bool,
 }
 
 impl SessionFold {
@@ -387,12 +356,12 @@ impl SessionFold {
     }
 
     fn state(&self) -> EntityState {
-        match (self.ended_at, self.is_running) {
+        match (self.ended_at, self.turn) {
             (Some(_), _) if self.crashed => EntityState::Failed,
             (Some(_), _) => EntityState::Closed,
             (None, _) if !self.questions.is_empty() => EntityState::Waiting,
-            (None, true) => EntityState::Running,
-            (None, false) => EntityState::Idle,
+            (None, LatestTurn::Running) => EntityState::Running,
+            (None, LatestTurn::Over | LatestTurn::Interrupted) => EntityState::Idle,
         }
     }
 }
@@ -405,19 +374,19 @@ impl SessionFold {
                 self.entitle(prompt);
                 // Its turn begins, so it is no longer queued.
                 self.queue.pop_front_if(|(_, queued)| queued.prompt == *prompt);
-                self.is_interrupted = false;
                 // One that comes in a running turn steers it.
-                if !std::mem::replace(&mut self.is_running, true) {
+                let before = std::mem::replace(&mut self.turn, LatestTurn::Running);
+                if before != LatestTurn::Running {
                     self.spent += Spent { turns: 1, ..Spent::default() };
                 }
                 true
             }
             SessionResponse::Idle => {
-                self.is_running = false;
+                self.end_turn();
                 true
             }
             SessionResponse::TurnEnd { outcome: TurnEnding::Interrupted, .. } => {
-                self.is_interrupted = true;
+                self.turn = LatestTurn::Interrupted;
                 true
             }
             SessionResponse::QueueChanged(shown) => {
@@ -555,10 +524,16 @@ impl SessionFold {
             SessionNote::Closed { crashed } => {
                 self.ended_at = Some(at);
                 self.crashed = *crashed;
-                self.is_running = false;
+                self.end_turn();
                 self.queue.clear();
                 self.questions.clear();
             }
+        }
+    }
+
+    fn end_turn(&mut self) {
+        if self.turn == LatestTurn::Running {
+            self.turn = LatestTurn::Over;
         }
     }
 
@@ -596,7 +571,7 @@ impl Fold<SessionResponse> for SessionFold {
             project: self.project(),
             reached: self.budget.reached(&self.spent).filter(|_| self.ended_at.is_none()),
             since: self.since,
-            is_interrupted: self.is_interrupted,
+            is_interrupted: self.turn == LatestTurn::Interrupted,
         };
         Record {
             parent: self.task.map(Into::into),
