@@ -3,26 +3,12 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::str::FromStr;
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::permission::{UnknownWord, words};
-use crate::{EntityState, LiveId, SessionId, Timed, Usage};
-
-words!(
-    /// Kind of a history item.
-    EntityKind {
-        /// A conversation with an agent.
-        Session = "session",
-        /// A run of a task.
-        Task = "task",
-        /// A run of a job.
-        Job = "job",
-    }
-);
+use crate::{EntityKind, EntityState, LiveId, SessionId, Timed, Usage};
 
 /// The answer of `history`: newest first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -18,6 +18,7 @@ mod inbox;
 mod job;
 mod live;
 mod live_batch;
+mod live_id;
 mod model;
 mod permission;
 mod reply;
@@ -39,7 +40,7 @@ pub use decision::{
 pub use extension::{
     ExtensionInfo, ExtensionLine, ExtensionSource, ExtensionState, ExtensionTrust, Extensions,
 };
-pub use history::{EntityKind, Event, Events, History, HistoryItem};
+pub use history::{Event, Events, History, HistoryItem};
 pub use id::{
     JobId, LiveToken, MessageId, ParseIdError, ParseTokenError, PermissionId, SessionId, TaskId,
 };
@@ -52,7 +53,8 @@ pub use job::{
     RunningJobs, WorkStatus,
 };
 pub use live::{LiveEntity, LiveReply};
-pub use live_batch::{LiveBatch, LiveId, LiveItem, ParseLiveIdError, Timed};
+pub use live_batch::{LiveBatch, LiveItem, Timed};
+pub use live_id::{LiveId, ParseLiveIdError};
 pub use model::{ModelInfo, Models, ProviderProblem};
 pub use permission::{
     AlwaysScope, PendingPermission, PermissionDecision, PermissionKind, PermissionMode,
@@ -66,7 +68,7 @@ pub use session::{LogLevel, SessionResponse, ToolError, ToolResult, TurnEnding};
 pub use session_list::{
     FallbackModels, Files, Folders, PromptQueue, SessionInfo, Sessions, WaitingPrompt,
 };
-pub use state::{EntityState, WorkState};
+pub use state::{EntityKind, EntityState, WorkState};
 pub use task::{TaskInfo, TaskResponse, TaskStarted, Tasks};
 pub use usage::Usage;
 pub use verdict::{JobVerdicts, Judge, Met, Verdict, VerdictCriterion, WorkVerdict};

@@ -1,4 +1,4 @@
-//! The states that sessions, tasks, jobs and works are in.
+//! What sessions, tasks, jobs and works are, and the states that they are in.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,6 +6,18 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::permission::{UnknownWord, words};
+
+words!(
+    /// Whether something is a session, a task or a job.
+    EntityKind {
+        /// A conversation with an agent.
+        Session = "session",
+        /// A run of a task.
+        Task = "task",
+        /// A run of a job.
+        Job = "job",
+    }
+);
 
 words!(
     /// State of a session, task or job.
