@@ -122,6 +122,7 @@ pub enum TurnStop {
 /// What the agents of a backend support beyond answering prompts. The engine decides by these
 /// flags, never by a backend's name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a capability of its own")]
 pub struct Capabilities {
     /// They bring their own tools for working in a folder, so they are not given the portal's.
     pub own_tools: bool,
