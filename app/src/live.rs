@@ -102,6 +102,14 @@ pub(crate) fn refresh() {
     HUB.with(|hub| hub.look());
 }
 
+/// Follows nothing, or everything again: a page that stops its server does not miss it.
+pub(crate) fn rest(is_resting: bool) {
+    HUB.with(|hub| {
+        hub.is_resting.set(is_resting);
+        hub.look();
+    });
+}
+
 /// Whether this hidden page notifies for all pages of the browser.
 pub(crate) fn is_keeper() -> bool {
     HUB.with(|hub| hub.keeper.is_elected())
@@ -129,6 +137,8 @@ struct Hub {
     roster: RefCell<Roster>,
     keeper: Keeper,
     is_running: Cell<bool>,
+    /// Whether nothing is followed although the page is shown.
+    is_resting: Cell<bool>,
     failures: Cell<u32>,
     /// Ends what is read with the current token, which asks for this range.
     reading: RefCell<Option<(AbortController, Range)>>,
@@ -160,7 +170,9 @@ impl Hub {
 
     /// What is followed now.
     fn range(&self) -> Range {
-        if !presence::is_away() {
+        if self.is_resting.get() {
+            Range::Nothing
+        } else if !presence::is_away() {
             Range::All
         } else if self.keeper.is_elected() {
             Range::Kept

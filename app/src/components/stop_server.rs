@@ -7,6 +7,7 @@ use wire::{JobStatus, SessionId};
 use super::confirm::Confirm;
 use crate::api;
 use crate::html::{Html, html};
+use crate::live;
 
 /// The button, and its confirmation.
 #[component]
@@ -21,9 +22,13 @@ pub(crate) fn StopServer(
     let question = RwSignal::new(None::<String>);
     let stop = move || {
         spawn_local(async move {
+            live::rest(true);
             match api::stop_server().await {
                 Ok(()) => on_stopped.run(()),
-                Err(error) => failure.set(Some(error.to_string())),
+                Err(error) => {
+                    live::rest(false);
+                    failure.set(Some(error.to_string()));
+                }
             }
         });
     };
