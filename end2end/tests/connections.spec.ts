@@ -110,7 +110,7 @@ test("a page has one call for everything it follows", async ({ page }) => {
   const session = await SessionPage.start(page);
   await session.runTurn("say hi");
   await expect.poll(() => waiting.asked.map((body) => body.replace(/-\S+| \S+/g, "").split("\n")))
-    .toEqual([["inbox", "session"]]);
+    .toEqual([["inbox", "alive", "session"]]);
 });
 
 test("a hidden bridge page closes its events, and catches up when it is shown", async ({ page, portal }) => {

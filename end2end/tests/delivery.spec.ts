@@ -105,6 +105,8 @@ test("a locked portal asks for its key once", async ({ page, watch }) => {
     await expect(page.locator(".greeting")).toBeVisible();
     // The page can also act: it presents the secret of its login.
     await SessionPage.start(page, portal.url);
+    // The page would miss the server.
+    await page.goto("about:blank");
   } finally {
     await stopLocked(portal);
   }

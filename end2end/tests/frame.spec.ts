@@ -30,17 +30,18 @@ test("pages without their argument lead to the index page", async ({ page, open 
   }
 });
 
-test("the links at the top lead to the pages without loading them anew", async ({ page, open }) => {
+test("the links of the side bar lead to the pages without loading them anew", async ({ page, open }) => {
   await open("/");
   await page.evaluate(() => (document.body.dataset.same = "yes"));
-  await page.getByRole("link", { name: "Jobs" }).click();
+  const links = page.locator(".sidebar-nav");
+  await links.getByRole("link", { name: "New job" }).click();
   await expect(page.locator("#matrix-part")).toBeVisible();
-  await expect(page.locator(".site-nav [aria-current=page]")).toHaveText("Jobs");
-  await page.getByRole("link", { name: "Inbox" }).click();
+  await expect(links.locator("[aria-current=page]")).toHaveText("New job");
+  await links.getByRole("link", { name: "Inbox" }).click();
   await expect(page.getByRole("heading", { name: "Inbox" })).toBeVisible();
   await page.goBack();
   await expect(page.locator("#matrix-part")).toBeVisible();
-  await expect(page.locator(".site-nav [aria-current=page]")).toHaveText("Jobs");
+  await expect(links.locator("[aria-current=page]")).toHaveText("New job");
   await expect(page.locator("body")).toHaveAttribute("data-same", "yes");
 });
 

@@ -34,7 +34,7 @@ pub(crate) fn Frame(children: Html) -> Html {
     Effect::new(move |_| alive.follow());
     let palette = palette(alive);
     let shortcuts = shortcuts(palette.open, state);
-    let needs_width = move || name.with(|name| name == "/jobTracking");
+    let needs_width = move || name.with(|name| matches!(&**name, "/jobs" | "/jobTracking"));
     let actions = html! {
         {notify_button()}
         <button
