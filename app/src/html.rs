@@ -127,6 +127,7 @@ impl Html {
     }
 
     /// Listens to an event. In the browser only.
+    #[expect(clippy::needless_pass_by_value, reason = "events are names without content")]
     pub(crate) fn on<E: EventDescriptor>(
         self,
         event: E,

@@ -247,9 +247,9 @@ impl<'de> Deserializer<'de> for &mut Reader<'de> {
             Some(b'n') => self.deserialize_unit(visitor),
             _ => {
                 let number = self.number()?;
-                if let Ok(number) = number.parse() {
+                if let Ok(number) = number.parse::<u64>() {
                     visitor.visit_u64(number)
-                } else if let Ok(number) = number.parse() {
+                } else if let Ok(number) = number.parse::<i64>() {
                     visitor.visit_i64(number)
                 } else {
                     visitor.visit_f64(number.parse().map_err(|_| self.fail("a number"))?)

@@ -33,9 +33,10 @@ pub fn html(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
 /// One node as it is, several as a fragment.
 fn content(nodes: &[Node]) -> syn::Result<TokenStream> {
     let drawn = nodes.iter().map(draw).collect::<syn::Result<Vec<_>>>()?;
-    Ok(match &*drawn {
-        [only] => quote!(crate::html::IntoHtml::into_html(#only)),
-        _ => quote!(crate::html::Html::fragment()#(.child(#drawn))*),
+    Ok(if let [only] = &*drawn {
+        quote!(crate::html::IntoHtml::into_html(#only))
+    } else {
+        quote!(crate::html::Html::fragment()#(.child(#drawn))*)
     })
 }
 
@@ -55,9 +56,10 @@ fn draw(node: &Node) -> syn::Result<TokenStream> {
 
 /// The block without its braces, if it holds a single expression.
 fn expression(block: &Block) -> TokenStream {
-    match &*block.stmts {
-        [Stmt::Expr(expression, None)] => quote!(#expression),
-        _ => quote!(#block),
+    if let [Stmt::Expr(expression, None)] = &*block.stmts {
+        quote!(#expression)
+    } else {
+        quote!(#block)
     }
 }
 
@@ -85,10 +87,7 @@ fn tag(element: &NodeElement<rstml::Infallible>) -> syn::Result<TokenStream> {
 fn part(attribute: &KeyedAttribute) -> syn::Result<TokenStream> {
     let key = attribute.key.to_string().replace(' ', "");
     let key = key.strip_prefix("r#").unwrap_or(&key);
-    let value = match attribute.value() {
-        Some(value) => value_of(value),
-        None => quote!(true),
-    };
+    let value = value_of(attribute);
     let span = attribute.key.span();
     Ok(match key.split_once(':') {
         Some(("on", event)) => {
@@ -113,10 +112,7 @@ fn component(element: &NodeElement<rstml::Infallible>) -> syn::Result<TokenStrea
     for attribute in element.attributes() {
         let attribute = keyed(attribute)?;
         let key = &attribute.key;
-        let value = match attribute.value() {
-            Some(value) => value_of(value),
-            None => quote!(true),
-        };
+        let value = value_of(attribute);
         calls.extend(quote!(.#key(#value)));
     }
     if !element.children.is_empty() {
@@ -135,11 +131,13 @@ fn keyed(attribute: &NodeAttribute) -> syn::Result<&KeyedAttribute> {
     }
 }
 
-fn value_of(value: &Expr) -> TokenStream {
-    match value {
-        Expr::Block(block) if block.attrs.is_empty() && block.label.is_none() => {
+/// The value of an attribute; one without any is true.
+fn value_of(attribute: &KeyedAttribute) -> TokenStream {
+    match attribute.value() {
+        Some(Expr::Block(block)) if block.attrs.is_empty() && block.label.is_none() => {
             expression(&block.block)
         }
-        other => quote!(#other),
+        Some(value) => quote!(#value),
+        None => quote!(true),
     }
 }

@@ -58,16 +58,11 @@ impl Element {
         for part in parts {
             match part {
                 Part::Attribute("class", value) => add_class(&mut class, &value.now()),
-                Part::Attribute(name, value) => {
-                    if let Some(text) = value.now() {
-                        write_attribute(name, &text, page);
-                    }
-                }
                 Part::Class(name, value) => {
                     add_class(&mut class, &value.now().map(|_| name.into()));
                 }
                 // A checked box is checked from the start; other properties wait for the browser.
-                Part::Property(name @ "checked", value) => {
+                Part::Attribute(name, value) | Part::Property(name @ "checked", value) => {
                     if let Some(text) = value.now() {
                         write_attribute(name, &text, page);
                     }

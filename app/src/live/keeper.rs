@@ -25,7 +25,7 @@ const ROUND: Duration = Duration::from_secs(1);
 
 /// How often there is a round, in case the elected page went without a word. Browsers wake hidden
 /// pages once a minute at most.
-const ROUNDS_EVERY: Duration = Duration::from_secs(60);
+const ROUNDS_EVERY: Duration = Duration::from_mins(1);
 
 /// A page's candidacy.
 #[derive(Default)]
@@ -85,7 +85,7 @@ impl Lock {
         let lock = Rc::new(Self { wait, release: RefCell::new(None) });
         let held = lock.clone();
         // The lock is held until this promise is kept.
-        let hold = Closure::once_into_js(move || {
+        let promise = Closure::once_into_js(move || {
             // The page may have been shown at the same moment.
             if held.wait.signal().aborted() {
                 return JsValue::UNDEFINED;
@@ -97,7 +97,7 @@ impl Lock {
             held_until.into()
         });
         let asked: Promise =
-            request.call3(&locks, &NAME.into(), &options, &hold).ok()?.dyn_into().ok()?;
+            request.call3(&locks, &NAME.into(), &options, &promise).ok()?.dyn_into().ok()?;
         spawn_local(async move {
             // Fails when the wait is ended, which is intended.
             let _ = JsFuture::from(asked).await;
@@ -116,7 +116,7 @@ impl Lock {
 
 /// A channel on which pages elect one of them.
 struct Channel {
-    channel: JsValue,
+    handle: JsValue,
     election: RefCell<Election>,
     changed: Rc<dyn Fn()>,
     rounds: RefCell<Option<IntervalHandle>>,
@@ -126,17 +126,17 @@ impl Channel {
     /// `None` if the browser has no channels.
     fn open(changed: Rc<dyn Fn()>) -> Option<Rc<Self>> {
         let class: Function = get(&window(), "BroadcastChannel")?.dyn_into().ok()?;
-        let channel = Reflect::construct(&class, &Array::of1(&NAME.into())).ok()?;
+        let handle = Reflect::construct(&class, &Array::of1(&NAME.into())).ok()?;
         let election = RefCell::new(Election::new(rank()));
         let rounds = RefCell::new(None);
-        let opened = Rc::new(Self { channel, election, changed, rounds });
+        let opened = Rc::new(Self { handle, election, changed, rounds });
         let hearing = opened.clone();
         let hear = Closure::<dyn Fn(JsValue)>::new(move |event: JsValue| {
             if let Some(said) = get(&event, "data").and_then(|data| data.as_string()) {
                 hearing.hear(&said);
             }
         });
-        Reflect::set(&opened.channel, &"onmessage".into(), &hear.into_js_value()).ok()?;
+        Reflect::set(&opened.handle, &"onmessage".into(), &hear.into_js_value()).ok()?;
         let page = opened.clone();
         let again = set_interval_with_handle(move || page.clone().round(), ROUNDS_EVERY);
         opened.rounds.replace(again.ok());
@@ -171,10 +171,9 @@ impl Channel {
     }
 
     fn say(&self, text: &str) {
-        if let Some(Ok(post)) = get(&self.channel, "postMessage").map(JsCast::dyn_into::<Function>)
-        {
+        if let Some(Ok(post)) = get(&self.handle, "postMessage").map(JsCast::dyn_into::<Function>) {
             // Fails once the channel is closed, when nothing needs to be said.
-            let _ = post.call1(&self.channel, &text.into());
+            let _ = post.call1(&self.handle, &text.into());
         }
     }
 
@@ -183,8 +182,8 @@ impl Channel {
             rounds.clear();
         }
         self.say(GONE);
-        if let Some(Ok(close)) = get(&self.channel, "close").map(JsCast::dyn_into::<Function>) {
-            let _ = close.call0(&self.channel);
+        if let Some(Ok(close)) = get(&self.handle, "close").map(JsCast::dyn_into::<Function>) {
+            let _ = close.call0(&self.handle);
         }
     }
 }

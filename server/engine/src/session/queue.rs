@@ -4,6 +4,7 @@
 //! the engine and messages to projects are not shown.
 
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -135,8 +136,16 @@ struct QueueState {
     held: bool,
     /// Whether readers were told of prompts that wait.
     shows_queue: bool,
-    switch: Option<Switch>,
-    is_switching: bool,
+    switching: Switching,
+}
+
+/// Whether the session's model is being switched.
+#[derive(Debug, Default)]
+enum Switching {
+    #[default]
+    No,
+    Asked(Switch),
+    UnderWay,
 }
 
 impl QueueState {
@@ -332,11 +341,11 @@ impl Queue {
             return Err(SessionError::SessionNotFound);
         }
         let is_waiting = !state.waiting.is_empty() && !state.held && self.meter.used_up().is_none();
-        if state.running.is_some() || is_waiting || state.switch.is_some() || state.is_switching {
+        if state.running.is_some() || is_waiting || !matches!(state.switching, Switching::No) {
             return Err(SessionError::SessionBusy);
         }
         let (done, switched) = oneshot::channel();
-        state.switch = Some(Switch { model, done });
+        state.switching = Switching::Asked(Switch { model, done });
         drop(state);
         self.added.notify_one();
         Ok(switched)
@@ -348,9 +357,8 @@ impl Queue {
             {
                 let mut state = self.state.lock();
                 state.running = None;
-                state.is_switching = false;
-                if let Some(switch) = state.switch.take() {
-                    state.is_switching = true;
+                if let Switching::Asked(switch) = mem::take(&mut state.switching) {
+                    state.switching = Switching::UnderWay;
                     return Next::Switch(switch);
                 }
                 if !state.held
@@ -459,7 +467,7 @@ impl Queue {
     pub(super) fn close(&self) {
         let mut state = self.state.lock();
         state.closed = true;
-        state.switch = None;
+        state.switching = Switching::No;
     }
 
     /// Refuses further prompts, if none waits or runs. True if it does.
@@ -474,7 +482,7 @@ impl Queue {
         let waiting = {
             let mut state = self.state.lock();
             state.closed = true;
-            state.switch = None;
+            state.switching = Switching::No;
             let running = state.running.take().and_then(|running| running.message);
             let waiting = std::mem::take(&mut state.waiting);
             for message in
