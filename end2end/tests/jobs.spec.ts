@@ -146,6 +146,8 @@ base.describe("Stop Server", () => {
     await expect(question).toContainText("Nothing is running.");
     await question.getByRole("button", { name: "Cancel" }).click();
     expect((await request.get(`${portal.url}/api/test`)).status()).toBe(200);
+    // The page would miss the server.
+    await page.goto("about:blank");
     await portal.stop();
   });
 
