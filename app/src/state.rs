@@ -22,7 +22,6 @@ pub(crate) mod inbox;
 pub(crate) mod job;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod live_markdown;
-#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod outline;
 pub(crate) mod palette;
 pub(crate) mod project;
@@ -30,6 +29,7 @@ mod signals;
 pub(crate) mod spending;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod stop_question;
+pub(crate) mod stored_run;
 pub(crate) mod title;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod tool_summary;

@@ -72,6 +72,10 @@ pub(crate) struct JobState<T> {
     tasks: HashMap<TaskId, u32>,
     /// The tab and source number of each session.
     sessions: HashMap<SessionId, (T, usize)>,
+    /// Sessions that have sent nothing yet.
+    silent: Vec<SessionId>,
+    /// Those of them that were over before they could be read.
+    missed: Vec<SessionId>,
     tallies: Tallies,
     questions: Questions,
     /// Usage of the sessions that had ended, according to the last status.
@@ -104,6 +108,8 @@ impl<T: Tab> JobState<T> {
             works: BTreeMap::new(),
             tasks: HashMap::new(),
             sessions: HashMap::new(),
+            silent: Vec::new(),
+            missed: Vec::new(),
             tallies: Tallies::default(),
             questions: Questions::default(),
             told: Usage::default(),
@@ -190,6 +196,12 @@ impl<T: Tab> JobState<T> {
         tally::larger(heard.unwrap_or_default(), work.told)
     }
 
+    /// The works that wait for a person.
+    pub(crate) fn all_asking(&self) -> Vec<u32> {
+        let asking = self.works.iter().filter(|(_, work)| self.asks(work));
+        asking.map(|(id, _)| *id).collect()
+    }
+
     /// The first work that waits for a person.
     pub(crate) fn asking(&self) -> Option<u32> {
         self.works.iter().find(|(_, work)| self.asks(work)).map(|(id, _)| *id)
@@ -204,6 +216,47 @@ impl<T: Tab> JobState<T> {
     pub(crate) fn questions_about(&self, work: u32) -> Vec<InboxItem> {
         let asked = self.works.get(&work).filter(|work| work.standing.is_asked_about());
         asked.map(|_| self.questions.of(work).cloned().collect()).unwrap_or_default()
+    }
+
+    /// The latest run of a work, if it ended before the page came: it is no longer told live, only
+    /// stored.
+    pub(crate) fn stored_run(&self, id: u32) -> Option<TaskId> {
+        let work = self.works.get(&id)?;
+        match &work.run {
+            Some(run) if run.is_heard || self.tasks.contains_key(&run.task) => None,
+            _ => work.rounds.last().copied(),
+        }
+    }
+
+    /// Takes the sessions that were over before they could be read, each with its tab and source
+    /// number there: what they said is stored.
+    pub(crate) fn take_missed(&mut self) -> Vec<(SessionId, T, usize)> {
+        let missed = std::mem::take(&mut self.missed);
+        let known = missed.into_iter().filter_map(|id| {
+            let (tab, source) = self.sessions.get(&id)?;
+            Some((id, tab.clone(), *source))
+        });
+        known.collect()
+    }
+
+    /// Whether the server no longer tells the runs of an ended job, which have to be read from what is
+    /// stored.
+    pub(crate) fn lacks_runs(&self) -> bool {
+        self.is_read() && self.works.values().all(|work| work.run.is_none())
+    }
+
+    /// Takes the stored responses of an ended job that is no longer told live. Its works stand as the
+    /// status says.
+    pub(crate) fn take_stored(&mut self, responses: Vec<JobResponse>) {
+        for response in responses {
+            match response {
+                JobResponse::WorkStarted { work_id, task_id } => {
+                    self.works.entry(work_id).or_default().add_round(task_id);
+                }
+                JobResponse::Error { message } => self.errors.push(message),
+                _ => {}
+            }
+        }
     }
 
     /// Whether everything was read.
@@ -244,6 +297,7 @@ impl<T: Tab> JobState<T> {
             let error = match item {
                 LiveItem::Session(id, LiveReply::Responses { responses }) => {
                     changed |= self.tallies.take(id, &responses);
+                    self.silent.retain(|silent| *silent != id);
                     if let Some((tab, source)) = self.sessions.get(&id) {
                         tab.take_session(*source, responses);
                     }
@@ -298,6 +352,7 @@ impl<T: Tab> JobState<T> {
 
     fn start_work(&mut self, work_id: u32, task: TaskId, now: Millis) {
         let work = self.works.entry(work_id).or_default();
+        work.add_round(task);
         let known = work
             .known
             .filter(|known| self.replays && known.task.is_none_or(|running| running == task));
@@ -370,6 +425,7 @@ impl<T: Tab> JobState<T> {
                 TaskResponse::TaskSessionStarted { session_id, is_driving } => {
                     self.sessions.entry(session_id).or_insert_with(|| {
                         run.sessions.push(session_id);
+                        self.silent.push(session_id);
                         run.open_session(is_driving)
                     });
                     // One that goes on after a restart may have been read to its end before.
@@ -403,6 +459,9 @@ impl<T: Tab> JobState<T> {
         match id {
             LiveId::Session(id) => {
                 self.tallies.end(id);
+                if self.silent.contains(&id) {
+                    self.missed.push(id);
+                }
                 if let Some((tab, source)) = self.sessions.get(&id) {
                     tab.end_session(*source);
                 }

@@ -24,8 +24,6 @@ use crate::wording::work_word;
 use timeline::Timeline;
 use tree::{GroupKind, Tree, visit_all};
 
-/// The group that the outermost rows are in, which has no row itself.
-const ROOT: u32 = 0;
 /// So many tasks in a row that were not reached are folded.
 const FEWEST_FOLDED: usize = 2;
 
@@ -36,6 +34,15 @@ pub(crate) struct WorkFacts {
     pub(crate) span: Span,
     /// How often it has been started, as far as known.
     pub(crate) rounds: u32,
+    /// How many attempts its last run has made, as far as known.
+    pub(crate) attempts: u32,
+}
+
+impl Default for WorkFacts {
+    fn default() -> Self {
+        let state = WorkState::NotReached;
+        Self { state, span: Span::default(), rounds: 0, attempts: 0 }
+    }
 }
 
 /// The rows that are wanted, besides those that lead to them.
@@ -64,7 +71,7 @@ pub(crate) enum RowKey {
     Group(u32),
     /// A work, by its number.
     Task(u32),
-    /// The tasks of a group, by its id, that were not reached.
+    /// Tasks in a row that were not reached, by the number of the last one: the first ones may yet be.
     Rest(u32),
 }
 
@@ -76,6 +83,8 @@ pub(crate) struct Row {
     pub(crate) depth: u32,
     pub(crate) state: WorkState,
     pub(crate) label: String,
+    /// That it has needed more than one attempt.
+    pub(crate) extra: String,
     /// Where its time bar begins and ends, of 1000.
     pub(crate) bar: Option<(u32, u32)>,
     /// How long it has been running, or ran; of a sequence that is under way, how far it is.
@@ -122,7 +131,7 @@ impl Outline<'_> {
         visit_all(self.tree, &mut |work, _| spans.push((self.facts)(work).span));
         let line = Timeline::of(self.job.unwrap_or_default(), spans, self.now);
         let mut rows = Vec::new();
-        self.add_parts(&mut rows, &line, ROOT, 0, self.tree);
+        self.add_parts(&mut rows, &line, 0, self.tree);
         rows
     }
 
@@ -171,19 +180,12 @@ impl Outline<'_> {
         }
     }
 
-    fn add_parts(
-        &self,
-        rows: &mut Vec<Row>,
-        line: &Timeline,
-        group: u32,
-        depth: u32,
-        parts: &[Tree],
-    ) {
+    fn add_parts(&self, rows: &mut Vec<Row>, line: &Timeline, depth: u32, parts: &[Tree]) {
         let mut rest = parts;
         while let Some((part, others)) = rest.split_first() {
             let run = self.unreached(parts, rest);
             if run > 0 {
-                self.add_rest(rows, line, group, depth, &rest[..run]);
+                self.add_rest(rows, line, depth, &rest[..run]);
                 rest = &rest[run..];
                 continue;
             }
@@ -196,7 +198,7 @@ impl Outline<'_> {
                         let folded = row.folded;
                         rows.push(row);
                         if !folded {
-                            self.add_parts(rows, line, *id, depth + 1, parts);
+                            self.add_parts(rows, line, depth + 1, parts);
                         }
                     }
                 }
@@ -222,15 +224,10 @@ impl Outline<'_> {
         run
     }
 
-    fn add_rest(
-        &self,
-        rows: &mut Vec<Row>,
-        line: &Timeline,
-        group: u32,
-        depth: u32,
-        tasks: &[Tree],
-    ) {
-        let key = RowKey::Rest(group);
+    fn add_rest(&self, rows: &mut Vec<Row>, line: &Timeline, depth: u32, tasks: &[Tree]) {
+        let mut last = 0;
+        visit_all(tasks, &mut |work, _| last = work);
+        let key = RowKey::Rest(last);
         let state = WorkState::NotReached;
         let count = u32::try_from(tasks.len()).unwrap_or(u32::MAX);
         let folded = !self.chosen(key).unwrap_or(false);
@@ -239,6 +236,7 @@ impl Outline<'_> {
             depth,
             state,
             label: format!("{count} more, {}", work_word(state)),
+            extra: String::new(),
             bar: None,
             note: String::new(),
             folded,
@@ -252,7 +250,7 @@ impl Outline<'_> {
     }
 
     fn add_task(&self, rows: &mut Vec<Row>, line: &Timeline, depth: u32, work: u32, label: &str) {
-        let WorkFacts { state, span, .. } = (self.facts)(work);
+        let WorkFacts { state, span, attempts, .. } = (self.facts)(work);
         if self.filter.is_some_and(|filter| !filter.takes(state)) {
             return;
         }
@@ -265,6 +263,7 @@ impl Outline<'_> {
             depth,
             state,
             label: label.to_owned(),
+            extra: if attempts > 1 { format!("{attempts} attempts") } else { String::new() },
             bar: line.bar(span),
             note,
             folded: false,
@@ -300,6 +299,7 @@ impl Outline<'_> {
             depth,
             state: sum.state,
             label,
+            extra: String::new(),
             bar: line.bar(sum.span),
             note,
             folded,

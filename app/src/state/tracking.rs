@@ -11,7 +11,8 @@ use wire::{Budget, ErrorName, JobId, JobStatus, JobStatusReply, LiveBatch, LiveI
 
 use super::feed::Feed;
 use super::inbox::InboxFeed;
-use super::job::{JobState, Millis, Span, Standing};
+use super::job::{JobState, Millis, Past, Span, Standing, Tab};
+use super::outline::WorkFacts;
 use crate::api::{self, ApiError};
 use crate::live::{self, Next, Source};
 use crate::poll::{Connection, back_off, sleep};
@@ -95,6 +96,11 @@ impl Tracking {
             && self.job.with(|job| job.status == Some(JobStatus::Running))
     }
 
+    /// The time, while something is running.
+    pub(crate) fn now(self) -> Millis {
+        self.now.get()
+    }
+
     /// The first work that waits for a person.
     pub(crate) fn asking(self) -> Option<u32> {
         self.job.with(JobState::asking)
@@ -117,6 +123,20 @@ impl Tracking {
 
     fn elapsed(self, span: Span) -> Option<String> {
         span.elapsed(|| self.now.get())
+    }
+}
+
+/// How a work stands, for the outline. What was carried over ran in another job.
+pub(crate) fn facts<T: Tab>(job: &JobState<T>, id: u32) -> WorkFacts {
+    let Standing { state, past, .. } = job.standing(id);
+    let Some(work) = job.work(id) else { return WorkFacts { state, ..WorkFacts::default() } };
+    let is_carried = past == Some(Past::CarriedOver);
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    WorkFacts {
+        state,
+        span: if is_carried { Span::default() } else { work.span },
+        rounds: count(work.rounds().len()),
+        attempts: count(work.attempts()),
     }
 }
 
@@ -204,6 +224,37 @@ impl Tracker {
         });
     }
 
+    /// Reads what sessions have said that were over before they could be followed.
+    fn read_missed(&self) {
+        let missed = self.tracking.job.try_update_untracked(JobState::take_missed);
+        for (id, tab, source) in missed.unwrap_or_default() {
+            spawn_local(async move {
+                // Without it the tab shows the rest.
+                let Ok(said) = api::stored::session(id).await else { return };
+                if !tab.blocks.is_disposed() {
+                    tab.take_session(source, said);
+                    tab.end_session(source);
+                }
+            });
+        }
+    }
+
+    /// Reads which runs the works had, if the job ended too long ago to be followed.
+    fn read_stored(&self) {
+        let job = self.tracking.job;
+        if !job.with_untracked(JobState::lacks_runs) {
+            return;
+        }
+        let id = job.with_untracked(JobState::id);
+        spawn_local(async move {
+            // Without them the page shows how the works stand.
+            if let Ok(stored) = api::stored::job(id).await {
+                let said = stored.into_iter().map(|timed| timed.response).collect();
+                let _ = job.try_update(|job| job.take_stored(said));
+            }
+        });
+    }
+
     /// Reads the verdicts that were given before the page came.
     fn read_verdicts(&self) {
         let job = self.tracking.job;
@@ -260,7 +311,9 @@ impl Source for Tracker {
             _ => {}
         }
         self.refresh_states();
+        self.read_missed();
         if job.with_untracked(JobState::is_read) {
+            self.read_stored();
             return Next::End(Connection::Ended);
         }
         Next::Continue

@@ -123,7 +123,11 @@ const COUNTED: [WorkState; 11] = [
 pub(crate) fn describe_progress(states: &[WorkState], total: usize, has_ended: bool) -> String {
     let parts = COUNTED.iter().filter_map(|state| {
         let count = states.iter().filter(|other| *other == state).count();
-        let word = work_word(*state);
+        let word = match state {
+            WorkState::Waiting if count == 1 => "waits for you",
+            WorkState::Waiting => "wait for you",
+            state => work_word(*state),
+        };
         match state {
             WorkState::Succeeded if !has_ended => {
                 Some(format!("{count} of {} {word}", total.max(states.len())))
@@ -132,7 +136,7 @@ pub(crate) fn describe_progress(states: &[WorkState], total: usize, has_ended: b
             _ => (count > 0).then(|| format!("{count} {word}")),
         }
     });
-    parts.collect::<Vec<_>>().join(", ")
+    parts.collect::<Vec<_>>().join(if has_ended { ", " } else { " · " })
 }
 
 #[cfg(test)]
@@ -183,13 +187,13 @@ mod tests {
                 &[Succeeded, Succeeded, Running, NotReached, NotReached],
                 5,
                 false,
-                "2 of 5 succeeded, 1 running",
+                "2 of 5 succeeded · 1 running",
             ),
             (
                 &[Running, Waiting, Queued, True, Skipped],
                 5,
                 false,
-                "0 of 5 succeeded, 1 running, 1 waiting for you, 1 queued, 1 true",
+                "0 of 5 succeeded · 1 running · 1 waits for you · 1 queued · 1 true",
             ),
             (&[True, False, Skipped, Canceled], 4, true, "1 canceled, 1 true, 1 false, 1 skipped"),
             (&[Succeeded; 2], 2, true, "2 succeeded"),

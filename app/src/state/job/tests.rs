@@ -1,5 +1,6 @@
 mod recovery;
 mod states;
+mod stored;
 
 use std::cell::RefCell;
 use std::rc::Rc;

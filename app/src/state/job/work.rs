@@ -18,6 +18,8 @@ pub(crate) struct Work<T> {
     pub(super) known: Option<Known>,
     /// Usage of its last ended run, according to the last status.
     pub(super) told: Usage,
+    /// Its runs, the first one first. A loop runs a work once in each iteration.
+    pub(super) rounds: Vec<TaskId>,
     pub(super) run: Option<Run<T>>,
 }
 
@@ -48,6 +50,7 @@ impl<T> Default for Work<T> {
             span: Span::default(),
             known: None,
             told: Usage::default(),
+            rounds: Vec::new(),
             run: None,
         }
     }
@@ -57,6 +60,17 @@ impl<T: Tab> Work<T> {
     /// The run that is shown.
     pub(crate) fn task(&self) -> Option<TaskId> {
         self.run.as_ref().map(|run| run.task)
+    }
+
+    /// All of its runs that are known, the first one first.
+    pub(crate) fn rounds(&self) -> &[TaskId] {
+        &self.rounds
+    }
+
+    pub(super) fn add_round(&mut self, task: TaskId) {
+        if !self.rounds.contains(&task) {
+            self.rounds.push(task);
+        }
     }
 
     /// The number of task sessions.

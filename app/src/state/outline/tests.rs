@@ -11,11 +11,11 @@ use super::tree::read_tree;
 use super::*;
 
 const UNKNOWN: WorkFacts =
-    WorkFacts { state: NotReached, span: Span { start: None, end: None }, rounds: 0 };
+    WorkFacts { state: NotReached, span: Span { start: None, end: None }, rounds: 0, attempts: 0 };
 
 fn facts(state: WorkState, start: Millis, end: impl Into<Option<Millis>>) -> WorkFacts {
     let span = Span { start: Some(start * 1000), end: end.into().map(|end| end * 1000) };
-    WorkFacts { state, span, rounds: 1 }
+    WorkFacts { state, span, rounds: 1, attempts: 1 }
 }
 
 fn tree(mut work: Work) -> Vec<Tree> {
@@ -128,6 +128,20 @@ fn what_a_person_opens_or_folds_stays_so() {
     assert!(!rows[at].folded);
     assert_eq!((&*rows[at + 1].label, rows[at + 1].depth), ("task-11", rows[at].depth + 1));
     assert_eq!(&*rows[at + 4].label, "row 2");
+}
+
+#[test]
+fn every_row_has_a_key_of_its_own() {
+    let tree =
+        tree(seq([vec![task("a")], tasks(1, 3), vec![par(tasks(3, 5))], tasks(5, 8)].concat()));
+    let reached =
+        |work| if work < 4 && work != 1 && work != 2 { facts(Failed, 0, 1) } else { UNKNOWN };
+    let rows = outline(&tree, &reached).rows();
+    let labels: Vec<_> = rows.iter().map(|row| &*row.label).collect();
+    assert_eq!(labels[1], "2 more, not reached");
+    assert_eq!(labels[labels.len() - 1], "3 more, not reached");
+    let keys: std::collections::HashSet<_> = rows.iter().map(|row| row.key).collect();
+    assert_eq!(keys.len(), rows.len());
 }
 
 #[test]
