@@ -9,6 +9,8 @@ pub(crate) enum Preference {
     Theme,
     /// `full` or `rail`.
     Sidebar,
+    /// `Outline`, `Chart` or `Definition`; the number of its tasks decides without one.
+    JobView,
 }
 
 impl Preference {
@@ -16,6 +18,7 @@ impl Preference {
         match self {
             Self::Theme => "portal-theme",
             Self::Sidebar => "portal-sidebar",
+            Self::JobView => "portal-job-view",
         }
     }
 }

@@ -9,15 +9,19 @@ use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 use wire::chart::Chart;
 
+use super::reveal::reveal;
 use crate::flow_chart::draw::{class, draw};
 use crate::flow_chart::focus;
-use crate::flow_chart::layout::{Layout, Place, lay_out};
+use crate::flow_chart::layout::{Layout, Place, Point, lay_out};
 use crate::flow_chart::look::{Look, mark, past_mark};
 use crate::flow_chart::zoom::Pinch;
 use crate::html::{Html, html};
 use zoom::{Zoom, ZoomButtons};
 
 pub use crate::flow_chart::look::NodeStatus;
+
+/// A mouse that moves less does not drag.
+const CLICK_PX: i32 = 4;
 
 /// `#chart-container` and the zoom buttons. The chart is drawn once, without any status; later
 /// changes of a node are applied to that node only, in the browser.
@@ -31,8 +35,18 @@ pub fn FlowChart(
     /// How long it has been running; tracked.
     #[prop(optional, into)]
     elapsed: Option<Callback<u32, Option<String>>>,
-    /// The selected work. Selecting a node again clears the selection.
-    selected: RwSignal<Option<u32>>,
+    /// The selected work.
+    #[prop(into)]
+    selected: Signal<Option<u32>>,
+    /// Called with the work of a node that is pressed.
+    on_select: Callback<u32>,
+    /// The work that is kept in view.
+    #[prop(into)]
+    followed: Signal<Option<u32>>,
+    /// Called when the reader moves the chart.
+    on_move: Callback<()>,
+    /// Whether the chart can be seen.
+    is_shown: Signal<bool>,
     /// Whether nodes can be selected.
     interactive: bool,
 ) -> Html {
@@ -40,8 +54,20 @@ pub fn FlowChart(
     let drawing = draw(&chart, &layout, interactive);
     let container = NodeRef::<Div>::new();
     let zoom = Zoom::new(container, (layout.width, layout.height));
-    zoom.open(layout.nodes.first().map_or(0, |first| first.x));
     let tasks = StoredValue::new(task_places(&chart, &layout));
+    zoom.open(layout.nodes.first().map_or(0, |first| first.x), is_shown);
+    Effect::new(move |_| {
+        if let (true, Some(work), Some(container)) =
+            (is_shown.get(), followed.get(), container.get())
+        {
+            // The chart may be about to be shown, and to get its size.
+            request_animation_frame(move || {
+                if let Some(node) = find_work(&container, work) {
+                    reveal(&container, &node);
+                }
+            });
+        }
+    });
     for node in chart.nodes {
         let Some(id) = node.hint.work_id() else { continue };
         let look = move || Look {
@@ -53,10 +79,14 @@ pub fn FlowChart(
     }
     let pinch = StoredValue::new(Pinch::default());
 
-    let toggle = move |id: u32| {
-        selected.update(|selected| *selected = (*selected != Some(id)).then_some(id));
-    };
+    let drag = StoredValue::new(None::<Drag>);
+
+    let toggle = move |id: u32| on_select.run(id);
     let click = move |event: MouseEvent| {
+        // What ends a drag selects nothing.
+        if drag.try_update_value(Option::take).flatten().is_some_and(|drag| drag.moves) {
+            return;
+        }
         if let Some(id) = work_at(&event_target::<Element>(&event)).filter(|_| interactive) {
             toggle(id);
         }
@@ -68,6 +98,9 @@ pub fn FlowChart(
         let id = work_at(&event_target::<Element>(&event)).filter(|_| interactive);
         match (event.key().as_str(), id) {
             ("Enter" | " ", Some(id)) => toggle(id),
+            ("ArrowUp" | "ArrowDown" | "PageUp" | "PageDown" | "Home" | "End", None) => {
+                return on_move.run(());
+            }
             ("+" | "=", _) => zoom.step(true, None),
             ("-", _) => zoom.step(false, None),
             ("0", _) => zoom.fit(),
@@ -82,6 +115,7 @@ pub fn FlowChart(
         event.prevent_default();
     };
     let wheel = move |event: WheelEvent| {
+        on_move.run(());
         if event.ctrl_key() {
             event.prevent_default();
             let at = Some((event.client_x(), event.client_y()));
@@ -93,14 +127,29 @@ pub fn FlowChart(
         }
     };
     let touch = move |event: PointerEvent| {
-        // A mouse may leave the chart without an event, and has only one pointer.
-        if event.pointer_type() != "mouse" {
-            let at = (event.client_x(), event.client_y());
+        let at = (event.client_x(), event.client_y());
+        if event.pointer_type() == "mouse" {
+            let container = container.get_untracked().filter(|_| event.button() == 0);
+            drag.set_value(container.map(|it| Drag::begin(&it, at)));
+        } else {
             pinch.update_value(|pinch| pinch.press(event.pointer_id(), at, zoom.now()));
         }
     };
     let follow = move |event: PointerEvent| {
         let at = (event.client_x(), event.client_y());
+        if event.pointer_type() == "mouse" {
+            // A mouse may have left the chart without an event, and its button may be up by now.
+            if event.buttons() & 1 == 0 {
+                return;
+            }
+            let moved = drag.try_update_value(|drag| {
+                drag.as_mut().is_some_and(|drag| drag.follow(container, at, event.pointer_id()))
+            });
+            if moved == Some(true) {
+                on_move.run(());
+            }
+            return;
+        }
         let change = pinch.try_update_value(|pinch| pinch.follow(event.pointer_id(), at));
         if let Some((percent, centre)) = change.flatten() {
             zoom.set(percent, Some(centre));
@@ -111,6 +160,7 @@ pub fn FlowChart(
     };
     // One finger scrolls; two must not, or the browser takes the gesture away from the chart.
     let keep_fingers = move |event: TouchEvent| {
+        on_move.run(());
         if event.cancelable() && pinch.with_value(Pinch::is_active) {
             event.prevent_default();
         }
@@ -136,6 +186,37 @@ pub fn FlowChart(
             ></div>
             <ZoomButtons zoom=zoom />
         </div>
+    }
+}
+
+/// A mouse that drags the chart.
+struct Drag {
+    /// Where it began, and how far the chart was scrolled then.
+    from: Point,
+    scroll: Point,
+    /// Whether it has moved further than a click does.
+    moves: bool,
+}
+
+impl Drag {
+    fn begin(container: &Element, from: Point) -> Self {
+        Self { from, scroll: (container.scroll_left(), container.scroll_top()), moves: false }
+    }
+
+    /// Moves the chart along. Returns whether it has moved.
+    fn follow(&mut self, container: NodeRef<Div>, at: Point, pointer: i32) -> bool {
+        let Some(container) = container.get_untracked() else { return false };
+        let (dx, dy) = (at.0 - self.from.0, at.1 - self.from.1);
+        if !self.moves && dx.abs().max(dy.abs()) >= CLICK_PX {
+            self.moves = true;
+            // Without it the drag ends at the border of the chart.
+            let _ = container.set_pointer_capture(pointer);
+        }
+        if self.moves {
+            container.set_scroll_left(self.scroll.0 - dx);
+            container.set_scroll_top(self.scroll.1 - dy);
+        }
+        self.moves
     }
 }
 

@@ -6,8 +6,8 @@ use super::layout::Point;
 pub(crate) const MINIMUM: i32 = 20;
 pub(crate) const MAXIMUM: i32 = 300;
 const STEP: i32 = 10;
-/// Charts open no smaller than this; the rest is reached by scrolling.
-const READABLE: i32 = 60;
+/// Charts open no smaller than this, at which labels have 11 px; the rest is reached by scrolling.
+const READABLE: i32 = 85;
 
 /// One step larger or smaller, rounded to a multiple of the step.
 pub(crate) fn step(zoom: i32, larger: bool) -> i32 {
@@ -21,9 +21,9 @@ pub(crate) fn fit(chart: (i32, i32), view: (i32, i32)) -> i32 {
     share(chart.0, view.0).min(share(chart.1, view.1)).clamp(MINIMUM, 100)
 }
 
-/// The initial zoom of a chart.
-pub(crate) fn first(chart: (i32, i32), view: (i32, i32)) -> i32 {
-    fit(chart, view).max(READABLE)
+/// The initial zoom of a chart: it fits its width, unless it would be too small to read.
+pub(crate) fn first(chart_width: i32, view_width: i32) -> i32 {
+    (view_width.saturating_mul(100) / chart_width.max(1)).clamp(READABLE, 100)
 }
 
 /// A finger on the screen: its id and position.
@@ -116,7 +116,14 @@ mod tests {
             ((0, 0), (800, 600), 100),
         ] {
             assert_eq!(fit(chart, view), result, "{chart:?}");
-            assert_eq!(first(chart, view), result.max(READABLE), "{chart:?}");
+        }
+    }
+
+    #[test]
+    fn a_chart_opens_as_wide_as_its_view_and_stays_readable() {
+        for (chart, view, result) in [(400, 800, 100), (900, 800, 88), (1000, 800, 85), (0, 0, 85)]
+        {
+            assert_eq!(first(chart, view), result, "{chart}");
         }
     }
 

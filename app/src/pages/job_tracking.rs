@@ -2,20 +2,24 @@
 //! id.
 
 mod aftermath;
+mod outline;
+mod overview;
 mod retry;
 mod run_again;
+mod selection;
 mod status_bar;
 mod summary;
 mod tabs;
 
 use leptos::prelude::*;
 use wire::JobId;
+use wire::chart::ChartNode;
 
 use crate::api::{self, JobDefinition};
-use crate::components::flow_chart::{FlowChart, NodeStatus};
+use crate::components::flow_chart::NodeStatus;
+use crate::components::page_header::plain_header;
 use crate::components::permission_card::mark_title;
 use crate::components::split::Split;
-use crate::components::to_index::ToIndex;
 use crate::config;
 use crate::html::{Html, html};
 use crate::links::{jobs_url, tracking_url};
@@ -24,6 +28,8 @@ use crate::poll::{Connection, explain_loss};
 use crate::router::address;
 use crate::state::tracking::Tracking;
 use crate::title::window_title;
+use overview::draw_overview;
+use selection::Selection;
 use status_bar::StatusBar;
 use summary::Summary;
 use tabs::TaskTabs;
@@ -55,7 +61,7 @@ impl Run {
     }
 }
 
-/// The page. Without a job's name it redirects to the start page.
+/// The page. Without a job's name it says what is missing.
 #[component]
 pub(crate) fn JobTrackingPage() -> Html {
     let address = address();
@@ -67,8 +73,19 @@ pub(crate) fn JobTrackingPage() -> Html {
     html! {
         {move || match wanted.get() {
             Some(wanted) => html! { <JobTracking wanted=wanted /> },
-            None => html! { <ToIndex /> },
+            None => draw_nameless(),
         }}
+    }
+}
+
+/// What is shown without a job's name.
+fn draw_nameless() -> Html {
+    html! {
+        {window_title(|| "Job".to_owned())}
+        {plain_header("Job")}
+        <section id="job-part">
+            <Lost text="The address names no job: jobName is missing. Choose a job, or open one of the side bar." />
+        </section>
     }
 }
 
@@ -80,18 +97,27 @@ struct Page {
     /// `None` in a preview.
     tracking: Option<Tracking>,
     definition: Loader<Option<JobDefinition>>,
-    /// Work id of the selected node.
-    selected: RwSignal<Option<u32>>,
+    selection: Selection,
+    /// Whether what was started last is kept in view.
+    follow: RwSignal<bool>,
+    /// Why the job could not be stopped or retried.
+    failure: RwSignal<Option<String>>,
 }
 
 impl Page {
     /// The number of tasks in the job; 0 until it is known.
     fn task_count(self) -> usize {
-        self.definition.state.with(|definition| match definition {
-            Load::Ready(Some(definition)) => {
-                definition.chart.nodes.iter().filter_map(|node| node.hint.work_id()).count()
-            }
-            _ => 0,
+        self.works().len()
+    }
+
+    /// The works of the job and the names of their tasks; none until it is known.
+    fn works(self) -> Vec<(u32, String)> {
+        self.definition.state.with(|definition| {
+            let Load::Ready(Some(definition)) = definition else { return Vec::new() };
+            let named = |node: &ChartNode| {
+                Some((node.hint.work_id()?, node.label.clone().unwrap_or_default()))
+            };
+            definition.chart.nodes.iter().filter_map(named).collect()
         })
     }
 
@@ -109,6 +135,15 @@ impl Page {
         named.is_some_and(|name| self.job_name.with_value(|wanted| *wanted == name))
     }
 
+    /// The address of this page, with nothing selected.
+    fn url(self) -> String {
+        let id = match self.run {
+            Run::Followed(id) => Some(id),
+            Run::Preview | Run::Nonsense => None,
+        };
+        self.job_name.with_value(|name| tracking_url(name, id))
+    }
+
     /// The address of another run of the job.
     fn run_url(self, id: JobId) -> String {
         self.job_name.with_value(|name| tracking_url(name, Some(id)))
@@ -123,14 +158,8 @@ impl Page {
 
     /// The label of a work's node.
     fn label(self, work: u32) -> String {
-        self.definition.state.with(|definition| match definition {
-            Load::Ready(Some(definition)) => {
-                let mut nodes = definition.chart.nodes.iter();
-                let node = nodes.find(|node| node.hint.work_id() == Some(work));
-                node.and_then(|node| node.label.clone()).unwrap_or_default()
-            }
-            _ => String::new(),
-        })
+        let named = self.works().into_iter().find(|(id, _)| *id == work);
+        named.map(|(_, label)| label).unwrap_or_default()
     }
 }
 
@@ -149,27 +178,25 @@ fn JobTracking(wanted: Wanted) -> Html {
             let name = name.clone();
             async move { api::job_definition(&name).await }
         }),
-        selected: RwSignal::new(None),
+        selection: Selection::new(matches!(run, Run::Followed(_))),
+        follow: RwSignal::new(true),
+        failure: RwSignal::new(None),
     };
     let asks = Memo::new(move |_| page.tracking.is_some_and(|it| it.asking().is_some()));
-    let left = html! {
-        <section id="job-part">
-            <StatusBar page=page />
-            <Notices page=page />
-            {page.tracking.map(|tracking| html! { <Summary page=page tracking=tracking /> })}
-            {move || draw_chart(page)}
-        </section>
-    };
+    let left = html! { <section id="job-part">{move || draw_job(page)}</section> };
     let right = html! {
         <section id="session-response-part">
-            {move || match page.selected.get() {
+            {move || match page.selection.work.get() {
                 Some(work) => html! { <TaskTabs page=page work=work /> },
-                None => html! { <pre class="job-json" tabindex="0">{move || json(page)}</pre> },
+                None => draw_json(page),
             }}
         </section>
     };
     html! {
         {window_title(move || mark_title(&job_name, asks.get()))}
+        <StatusBar page=page />
+        <Notices page=page />
+        {page.tracking.map(|tracking| html! { <Summary page=page tracking=tracking /> })}
         <Split left=left right=right />
     }
 }
@@ -181,8 +208,33 @@ fn json(page: Page) -> String {
     })
 }
 
-/// The chart, or why there is none.
-fn draw_chart(page: Page) -> Html {
+/// The job and its chart as JSON, a few lines of it at first.
+fn draw_json(page: Page) -> Html {
+    let is_whole = RwSignal::new(false);
+    let is_known = Memo::new(move |_| {
+        page.definition.state.with(|definition| matches!(definition, Load::Ready(Some(_))))
+    });
+    html! {
+        <pre class="job-json" class:folded=move || !is_whole.get() tabindex="0">
+            {move || json(page)}
+        </pre>
+        {move || {
+            is_known.get().then(|| html! {
+                <button
+                    type="button"
+                    class="button plain job-json-all"
+                    aria-expanded=move || is_whole.get().to_string()
+                    on:click=move |_| is_whole.update(|is_whole| *is_whole = !*is_whole)
+                >
+                    {move || if is_whole.get() { "Show less" } else { "Show all" }}
+                </button>
+            })
+        }}
+    }
+}
+
+/// The job in its views, or why it can't be shown.
+fn draw_job(page: Page) -> Html {
     let chart = page.definition.state.with(|definition| match definition {
         Load::Pending => Err(html! { <p class="waiting">"Loading the job …"</p> }),
         Load::Failed(error) => {
@@ -196,19 +248,8 @@ fn draw_chart(page: Page) -> Html {
     });
     match chart {
         Err(instead) => instead,
-        Ok(chart) => {
-            let status = move |work| page.tracking.and_then(|it| node_status(it, work));
-            let elapsed = move |work| page.tracking?.work_elapsed(work);
-            html! {
-                <FlowChart
-                    chart=chart
-                    status=Callback::new(status)
-                    elapsed=Callback::new(elapsed)
-                    selected=page.selected
-                    interactive=page.tracking.is_some()
-                />
-            }
-        }
+        // It draws once, and follows what changes by itself.
+        Ok(chart) => untrack(|| draw_overview(page, chart)),
     }
 }
 

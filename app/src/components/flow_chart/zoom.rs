@@ -70,18 +70,22 @@ impl Zoom {
         }
     }
 
-    /// Shows the beginning of the chart, at `first_x`, or all of it if it stays readable.
-    pub(super) fn open(self, first_x: i32) {
-        Effect::new(move |_| {
-            let Some(container) = self.container.get() else { return };
+    /// Shows the beginning of the chart, at `first_x`, as soon as the chart is shown.
+    pub(super) fn open(self, first_x: i32, is_shown: Signal<bool>) {
+        Effect::new(move |was_open: Option<bool>| {
+            let is_open = was_open.unwrap_or_default();
+            let Some(container) = self.container.get().filter(|_| is_shown.get()) else {
+                return is_open;
+            };
             let view = view_size(&container);
-            // A hidden chart keeps its own size until it is shown.
-            if view.0 > 0 {
-                let percent = zoom::first(self.size, view);
-                self.set(percent, None);
-                container.set_scroll_left(first_x * percent / 100 - view.0 / 2);
-                container.set_scroll_top(0);
+            if is_open || view.0 == 0 {
+                return is_open;
             }
+            let percent = zoom::first(self.size.0, view.0);
+            self.set(percent, None);
+            container.set_scroll_left(first_x * percent / 100 - view.0 / 2);
+            container.set_scroll_top(0);
+            true
         });
     }
 }
@@ -91,14 +95,19 @@ impl Zoom {
 pub(super) fn ZoomButtons(zoom: Zoom) -> Html {
     html! {
         <div class="chart-zoom" role="group" aria-label="Zoom">
-            <button type="button" aria-label="Zoom out" on:click=move |_| zoom.step(false, None)>
+            <button type="button" aria-label="Zoom out" title="Zoom out" on:click=move |_| zoom.step(false, None)>
                 "−"
             </button>
             <output>{move || zoom.percent.get()} "%"</output>
-            <button type="button" aria-label="Zoom in" on:click=move |_| zoom.step(true, None)>
+            <button type="button" aria-label="Zoom in" title="Zoom in" on:click=move |_| zoom.step(true, None)>
                 "+"
             </button>
-            <button type="button" aria-label="Fit to view" on:click=move |_| zoom.fit()>
+            <button
+                type="button"
+                aria-label="Fit to view"
+                title="Fit to view"
+                on:click=move |_| zoom.fit()
+            >
                 "Fit"
             </button>
         </div>

@@ -9,8 +9,8 @@ use crate::html::{Html, html};
 use crate::state::job::{JobState, Lineage};
 use crate::state::tracking::Tracking;
 
-/// `.job-actions`, once the run has ended, and `.job-lineage`, if there is another run to link to.
-pub(super) fn draw_aftermath(page: Page, tracking: Tracking) -> Html {
+/// `.job-actions`, once the run has ended.
+pub(super) fn draw_actions(page: Page, tracking: Tracking) -> Html {
     let lineage = Memo::new(move |_| tracking.job.with(|job| job.lineage.clone()));
     let can_retry =
         Memo::new(move |_| page.shows_its_run() && tracking.job.with(JobState::can_retry));
@@ -18,13 +18,19 @@ pub(super) fn draw_aftermath(page: Page, tracking: Tracking) -> Html {
     let can_run_again = Memo::new(move |_| {
         page.shows_its_run() && tracking.job.with(JobState::has_ended) && page.task_count() > 0
     });
+    let retry = move || draw_retry(page, tracking, RetryFrom::Failure, page.failure);
     html! {
         <div class="job-actions">
-            {move || can_retry.get().then(|| draw_retry(page, tracking, RetryFrom::Failure))}
+            {move || can_retry.get().then(retry)}
             {move || can_run_again.get().then(|| draw_run_again(page, lineage))}
         </div>
-        {move || lineage.with(|lineage| draw_lineage(page, lineage))}
     }
+}
+
+/// `.job-lineage`, if there is another run to link to.
+pub(super) fn draw_other_runs(page: Page, tracking: Tracking) -> Html {
+    let lineage = Memo::new(move |_| tracking.job.with(|job| job.lineage.clone()));
+    html! { {move || lineage.with(|lineage| draw_lineage(page, lineage))} }
 }
 
 /// The runs that this one retries and is retried by.

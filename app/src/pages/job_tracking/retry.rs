@@ -48,10 +48,14 @@ impl RetryFrom {
 }
 
 /// `#job-retry-button` or `.work-retry-button`: retries the run, and opens the page of the new one. If
-/// that fails, the reason stands beside the button.
-pub(super) fn draw_retry(page: Page, tracking: Tracking, from: RetryFrom) -> Html {
+/// that fails, it says why.
+pub(super) fn draw_retry(
+    page: Page,
+    tracking: Tracking,
+    from: RetryFrom,
+    failure: RwSignal<Option<String>>,
+) -> Html {
     let is_busy = RwSignal::new(false);
-    let failure = RwSignal::new(None::<String>);
     let id = tracking.job.with_untracked(JobState::id);
     let navigate = navigator();
     let retry = move |_| {
@@ -81,10 +85,12 @@ pub(super) fn draw_retry(page: Page, tracking: Tracking, from: RetryFrom) -> Htm
         >
             {from.label()}
         </button>
-        {move || {
-            failure
-                .get()
-                .map(|text| html! { <p class="failure" role="alert">{text}</p> })
-        }}
     }
+}
+
+/// Why something could not be done.
+pub(super) fn draw_failure(failure: RwSignal<Option<String>>) -> Html {
+    let text =
+        move || failure.get().map(|text| html! { <p class="failure" role="alert">{text}</p> });
+    html! { {text} }
 }

@@ -1,16 +1,22 @@
-//! `#job-summary`: the state of the job, why, the node at fault, what can be done about it, and what
-//! was judged.
+//! `#job-summary`: the state of the job, why, the node at fault, what it was started with, what it has
+//! used, what was judged, and all works with their attempts.
 
 use leptos::prelude::*;
 use wire::EntityState;
 
 use super::Page;
-use super::aftermath::draw_aftermath;
+use super::aftermath::draw_other_runs;
+use super::retry::draw_failure;
+use crate::components::budget_meters::BudgetMeters;
 use crate::components::verdicts::Verdicts;
+use crate::components::work_mark::work_dot;
 use crate::html::{Html, html};
-use crate::state::job::JobState;
-use crate::state::tracking::Tracking;
-use crate::wording::job_word;
+use crate::state::duration::took;
+use crate::state::job::{JobState, Millis};
+use crate::state::outline::WorkFacts;
+use crate::state::spending;
+use crate::state::tracking::{Tracking, facts};
+use crate::wording::{job_word, work_word};
 
 /// The summary of a followed job. Empty until its state is known.
 #[component]
@@ -24,45 +30,179 @@ pub(super) fn Summary(page: Page, tracking: Tracking) -> Html {
             named.collect::<Vec<_>>()
         })
     });
+    let badge = move || {
+        state.get().map(|state| {
+            html! {
+                <span class="state-badge" data-state=state.as_str()>{job_word(state)}</span>
+            }
+        })
+    };
     html! {
         <section id="job-summary" aria-label="Summary">
             <p class="job-state" role="status">
+                {badge}
                 {move || {
-                    state
-                        .get()
-                        .map(|state| {
-                            html! {
-                                <span class="state-badge" data-state=state.as_str()>
-                                    {job_word(state)}
-                                </span>
-                            }
-                        })
-                }}
-                {move || {
-                    shown_reason(state.get(), reason.get())
-                        .map(|(reason, work)| {
-                            html! {
-                                <span class="job-reason">{reason}</span>
-                                {work
-                                    .map(|work| {
-                                        html! {
-                                            <button
-                                                type="button"
-                                                class="button show-fault"
-                                                on:click=move |_| page.selected.set(Some(work))
-                                            >
-                                                {move || format!("Show {}", page.label(work))}
-                                            </button>
-                                        }
-                                    })}
-                            }
-                        })
+                    let reason = shown_reason(state.get(), reason.get());
+                    reason.map(|(reason, work)| draw_reason(page, reason, work))
                 }}
             </p>
-            {draw_aftermath(page, tracking)}
+            {draw_asking(page, tracking)}
+            {draw_failure(page.failure)}
+            {draw_facts(tracking)}
+            {draw_other_runs(page, tracking)}
             <Verdicts judged=judged.into() />
+            {draw_works(page, tracking)}
         </section>
     }
+}
+
+/// The sentence, in which the name of the task at fault leads to its node.
+fn draw_reason(page: Page, reason: String, work: Option<u32>) -> Html {
+    let Some(work) = work else { return html! { <span class="job-reason">{reason}</span> } };
+    let label = page.label(work);
+    let (name, rest) = split_name(&reason, &label);
+    let select = move |event: leptos::ev::MouseEvent| {
+        event.prevent_default();
+        page.select(work);
+    };
+    let name = name.map(|name| {
+        html! {
+            <a class="job-fault" href=format!("{}&node={work}", page.url()) on:click=select>
+                {name.to_owned()}
+            </a>
+        }
+    });
+    html! {
+        <span class="job-reason">{name}{rest.to_owned()}</span>
+        <button type="button" class="button show-fault" on:click=move |_| page.select(work)>
+            {format!("Show {label}")}
+        </button>
+    }
+}
+
+/// The name with which a reason begins, and what follows.
+fn split_name<'r>(reason: &'r str, label: &str) -> (Option<&'r str>, &'r str) {
+    let rest = reason.strip_prefix('`').and_then(|rest| rest.strip_prefix(label));
+    match rest.and_then(|rest| rest.strip_prefix('`')) {
+        Some(rest) => (reason.get(..reason.len() - rest.len()), rest),
+        None => (None, reason),
+    }
+}
+
+/// `.job-asking`: which tasks wait for a person.
+fn draw_asking(page: Page, tracking: Tracking) -> Html {
+    let asking = Memo::new(move |_| tracking.job.with(JobState::all_asking));
+    let draw = move |work: u32| {
+        html! {
+            <button type="button" class="waiting-hint" on:click=move |_| page.select(work)>
+                {move || format!("{} waits for you", page.label(work))}
+            </button>
+        }
+    };
+    html! {
+        <div class="job-asking" role="status">
+            {move || asking.get().into_iter().map(draw).collect::<Html>()}
+        </div>
+    }
+}
+
+/// What the job was started with, and what it has used.
+fn draw_facts(tracking: Tracking) -> Html {
+    let given = Memo::new(move |_| tracking.job.with(|job| job.lineage.clone()));
+    let usage = Memo::new(move |_| tracking.job.with(|job| spending::describe(&job.usage())));
+    let budget = Signal::derive(move || Some(tracking.budget()));
+    let folder = move || {
+        let folder = given.with(|given| given.folder.clone());
+        (!folder.is_empty()).then(|| html! {
+            <div><dt>"Folder"</dt><dd class="job-folder" title=folder.clone()>{folder}</dd></div>
+        })
+    };
+    let input = move || {
+        let input = given.with(|given| given.user_input.clone());
+        (!input.is_empty()).then(|| html! {
+            <div><dt>"Input"</dt><dd class="job-input" tabindex="0" title=input.clone()>{input}</dd></div>
+        })
+    };
+    let usage = move || {
+        usage.get().map(|text| {
+            html! {
+                <div><dt>"Used"</dt><dd class="job-usage">{text}</dd></div>
+            }
+        })
+    };
+    html! {
+        <dl class="job-facts">{input}{folder}{usage}</dl>
+        <BudgetMeters known=budget />
+    }
+}
+
+/// `.job-works`: all works with their attempts, below a line that unfolds them.
+fn draw_works(page: Page, tracking: Tracking) -> Html {
+    let is_open = RwSignal::new(false);
+    let works = Memo::new(move |_| {
+        if !page.shows_its_run() {
+            return Vec::new();
+        }
+        let now = tracking.now();
+        let describe = |(id, label)| {
+            let facts = tracking.job.with(|job| facts(job, id));
+            (id, facts, format!("{label}: {}", describe_run(&facts, now)))
+        };
+        page.works().into_iter().map(describe).collect::<Vec<_>>()
+    });
+    let summary = move || {
+        let attempts = |it: &(u32, WorkFacts, String)| it.1.attempts as usize;
+        let attempts = works.with(|works| works.iter().map(attempts).sum());
+        let tasks = works.with(Vec::len);
+        format!("{}, {}", count(tasks, "task"), count(attempts, "attempt"))
+    };
+    let list = move || {
+        is_open.get().then(|| {
+            let rows = works.get().into_iter().map(|(id, facts, text)| {
+                html! {
+                    <li>
+                        <button type="button" class="button plain" on:click=move |_| page.select(id)>
+                            {work_dot(facts.state)}
+                            {text}
+                        </button>
+                    </li>
+                }
+            });
+            let rows = rows.collect::<Html>();
+            html! { <ul>{rows}</ul> }
+        })
+    };
+    let toggle = move |event: leptos::ev::Event| {
+        is_open.set(event_target::<web_sys::Element>(&event).has_attribute("open"));
+    };
+    html! {
+        {move || {
+            let is_known = !works.with(Vec::is_empty);
+            is_known.then(|| html! {
+                <details class="job-works" on:toggle=toggle>
+                    <summary>{summary}</summary>
+                    {list}
+                </details>
+            })
+        }}
+    }
+}
+
+fn count(number: usize, name: &str) -> String {
+    format!("{number} {name}{}", if number == 1 { "" } else { "s" })
+}
+
+/// How a work stands, how long its last run took, and how often it was tried.
+fn describe_run(facts: &WorkFacts, now: Millis) -> String {
+    let mut text = work_word(facts.state).to_owned();
+    let time = facts.span.start.and_then(|start| took(facts.span.end.unwrap_or(now) - start));
+    let attempts = (facts.attempts > 0).then(|| count(facts.attempts as usize, "attempt"));
+    let rounds = (facts.rounds > 1).then(|| count(facts.rounds as usize, "iteration"));
+    for part in [time, attempts, rounds].into_iter().flatten() {
+        text.push_str(", ");
+        text.push_str(&part);
+    }
+    text
 }
 
 /// Why the job did not succeed. What it waits for is said by the status bar, as it happens.
@@ -76,7 +216,32 @@ fn shown_reason(
 
 #[cfg(test)]
 mod tests {
+    use wire::WorkState;
+
     use super::*;
+    use crate::state::job::Span;
+
+    #[test]
+    fn a_reason_that_begins_with_the_name_of_its_task_leads_there() {
+        for (reason, label, parts) in [
+            ("`a` failed: no", "a", (Some("`a`"), " failed: no")),
+            ("`ab` failed", "a", (None, "`ab` failed")),
+            ("stopped by a user", "a", (None, "stopped by a user")),
+            ("`a`", "a", (Some("`a`"), "")),
+        ] {
+            assert_eq!(split_name(reason, label), parts);
+        }
+    }
+
+    #[test]
+    fn a_work_is_told_in_one_line() {
+        let span = Span { start: Some(0), end: Some(64_000) };
+        let facts = WorkFacts { state: WorkState::Failed, span, rounds: 1, attempts: 2 };
+        assert_eq!(describe_run(&facts, 0), "failed, 1:04, 2 attempts");
+        let facts = WorkFacts { rounds: 3, attempts: 1, ..facts };
+        assert_eq!(describe_run(&facts, 0), "failed, 1:04, 1 attempt, 3 iterations");
+        assert_eq!(describe_run(&WorkFacts::default(), 0), "not reached");
+    }
 
     #[test]
     fn only_what_did_not_succeed_has_a_reason() {

@@ -7,7 +7,8 @@ use web_sys::wasm_bindgen::JsCast;
 use wire::{InboxItem, TaskId, Verdict, WorkState};
 
 use super::Page;
-use super::retry::{RetryFrom, draw_retry};
+use super::retry::{RetryFrom, draw_failure, draw_retry};
+use crate::api::ApiError;
 use crate::components::permission_card::{Asked, PermissionCard};
 use crate::components::session_responses::SessionResponses;
 use crate::components::verdicts::Verdicts;
@@ -15,28 +16,94 @@ use crate::html::{Html, each, html};
 use crate::state::feed::Feed;
 use crate::state::job::{JobState, Judged, Past, Standing, Work};
 use crate::state::spending;
+use crate::state::stored_run::{Reading, StoredRun};
+use crate::state::tracking::Tracking;
 use crate::wording::{CARRIED_OVER, work_word};
+
+/// What is shown of a work.
+#[derive(Clone, Copy)]
+struct Shown {
+    page: Page,
+    work: u32,
+    /// A run that is only stored: an earlier iteration, or one that ended before the page came.
+    stored: RwSignal<Option<StoredRun>>,
+}
+
+impl Shown {
+    /// Follows which run is wanted.
+    fn new(page: Page, work: u32) -> Self {
+        let stored = RwSignal::new(None::<StoredRun>);
+        let wanted = Memo::new(move |_| {
+            let round = page.selection.round();
+            page.tracking?.job.with(|job| {
+                let rounds = job.work(work)?.rounds();
+                let earlier = round.filter(|round| *round < rounds.len());
+                match earlier {
+                    Some(round) => rounds.get(round - 1).copied(),
+                    None => job.stored_run(work),
+                }
+            })
+        });
+        let owner = Owner::current().unwrap_or_default();
+        Effect::new(move |_| {
+            let task = wanted.get();
+            stored.set(task.map(|task| owner.with(|| StoredRun::read(task))));
+        });
+        Self { page, work, stored }
+    }
+
+    /// The run; tracked.
+    fn task(self) -> Option<TaskId> {
+        match self.stored.get() {
+            Some(run) => Some(run.task),
+            None => self.page.tracking?.job.with(|job| job.work(self.work)?.task()),
+        }
+    }
+
+    /// The number of its attempts; tracked.
+    fn attempts(self) -> usize {
+        match self.stored.get() {
+            Some(run) => run.attempts(),
+            None => self.live(|work| Some(work.attempts())).unwrap_or_default(),
+        }
+    }
+
+    /// The conversation in a tab, if it exists.
+    fn tab(self, index: usize) -> Option<Feed> {
+        match self.stored.get() {
+            Some(run) => run.tab(index),
+            None => self
+                .page
+                .tracking?
+                .job
+                .with_untracked(|job| job.work(self.work)?.tab(index).copied()),
+        }
+    }
+
+    fn live<T>(self, look: impl FnOnce(&Work<Feed>) -> Option<T>) -> Option<T> {
+        self.page.tracking?.job.with(|job| look(job.work(self.work)?))
+    }
+}
 
 /// The tabs of a work. A new run of it has new tabs.
 #[component]
 pub(super) fn TaskTabs(page: Page, work: u32) -> Html {
-    let look = move |look: fn(&Work<Feed>) -> usize| {
-        let work = page.tracking.map(|it| it.job.with(|job| job.work(work).map(look)));
-        work.flatten().unwrap_or_default()
-    };
-    let run =
-        Memo::new(move |_| page.tracking.and_then(|it| it.job.with(|job| job.work(work)?.task())));
-    let attempts = Memo::new(move |_| look(Work::attempts));
-    // Opens the tab with a pending permission request.
-    let is_asking = |index: &usize| {
-        tab(page, work, *index).is_some_and(|feed| feed.waiting.get_untracked() > 0)
-    };
-    let asking = (0..=attempts.get_untracked()).find(is_asking);
-    let chosen = RwSignal::new(asking.unwrap_or_default());
+    let shown = Shown::new(page, work);
+    let run = Memo::new(move |_| shown.task());
+    let attempts = Memo::new(move |_| shown.attempts());
+    // A tab that does not exist yet may come.
+    let chosen = Memo::new(move |_| {
+        page.selection.tab().filter(|tab| *tab <= attempts.get()).unwrap_or_default()
+    });
     Effect::new(move |before: Option<Option<TaskId>>| {
         let run = run.get();
-        if before.is_some_and(|before| before != run) {
-            chosen.set(0);
+        if before.flatten().is_some_and(|before| Some(before) != run) && run.is_some() {
+            // The newest of a stored run opens below; what begins anew is driven first.
+            if shown.stored.with_untracked(Option::is_none) {
+                page.choose_tab(0);
+            }
+        } else if page.selection.tab().is_none() && attempts.get() > 0 {
+            page.choose_tab(attempts.get_untracked());
         }
         run
     });
@@ -44,7 +111,7 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> Html {
         let next = neighbour(&event.key(), chosen.get_untracked(), attempts.get_untracked());
         if let Some(next) = next {
             event.prevent_default();
-            chosen.set(next);
+            page.choose_tab(next);
             focus(&tab_id(next));
         }
     };
@@ -61,11 +128,11 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> Html {
                         let is_chosen = move || chosen.get() == index;
                         let works = move || {
                             run.track();
-                            tab(page, work, index).is_some_and(Feed::is_working)
+                            shown.tab(index).is_some_and(Feed::is_working)
                         };
                         let asks = move || {
                             run.track();
-                            tab(page, work, index).is_some_and(|feed| feed.waiting.get() > 0)
+                            shown.tab(index).is_some_and(|feed| feed.waiting.get() > 0)
                         };
                         html! {
                             <button
@@ -78,7 +145,7 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> Html {
                                 aria-controls="tab-panel"
                                 aria-selected=move || is_chosen().to_string()
                                 tabindex=move || if is_chosen() { "0" } else { "-1" }
-                                on:click=move |_| chosen.set(index)
+                                on:click=move |_| page.choose_tab(index)
                             >
                                 {tab_name(index)}
                             </button>
@@ -90,8 +157,8 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> Html {
                 type="button"
                 class="button phone-back-btn"
                 on:click=move |_| {
-                    page.selected.set(None);
-                    focus_node(work);
+                    page.deselect();
+                    focus_work(work);
                 }
             >
                 "Back"
@@ -103,13 +170,51 @@ pub(super) fn TaskTabs(page: Page, work: u32) -> Html {
             >
                 {move || {
                     run.track();
-                    match tab(page, work, chosen.get()) {
-                        Some(feed) => html! { <Said feed=feed /> },
+                    match shown.tab(chosen.get()) {
+                        Some(feed) => html! { <Said feed=feed stored=shown.stored.get() /> },
                         None => draw_nothing(page, standing),
                     }
                 }}
             </div>
         </div>
+    }
+}
+
+/// `.iteration-select`, if the work has run several times: which of its runs is shown.
+fn draw_rounds(page: Page, work: u32) -> Html {
+    let count = Memo::new(move |_| {
+        let rounds = |it: Tracking| it.job.with(|job| job.work(work).map(|it| it.rounds().len()));
+        page.tracking.and_then(rounds).unwrap_or_default()
+    });
+    let shown = move || page.selection.round().filter(|round| *round < count.get());
+    let choose = move |event: leptos::ev::Event| {
+        let round = event_target_value(&event).parse().ok();
+        page.choose_round(round.filter(|round| *round < count.get_untracked()));
+    };
+    let options = move || {
+        let options = (1..=count.get()).map(|round| {
+            let is_shown = move || shown().unwrap_or(count.get()) == round;
+            html! {
+                <option value=round.to_string() selected=is_shown>
+                    {format!("iteration {round} of {}", count.get())}
+                </option>
+            }
+        });
+        options.collect::<Html>()
+    };
+    html! {
+        {move || {
+            (count.get() > 1).then(|| html! {
+                <select
+                    class="iteration-select"
+                    aria-label="Iteration"
+                    prop:value=move || shown().unwrap_or(count.get()).to_string()
+                    on:change=choose
+                >
+                    {options}
+                </select>
+            })
+        }}
     }
 }
 
@@ -120,6 +225,7 @@ fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> Html {
         page.tracking.and_then(|it| it.job.with(|job| spending::describe(&job.usage_of(work))))
     });
     let elapsed = move || page.tracking.and_then(|it| it.work_elapsed(work));
+    let failure = RwSignal::new(None);
     let judged = Memo::new(move |_| {
         let of_run = |job: &JobState<Feed>| {
             let run = job.work(work).and_then(Work::task);
@@ -142,10 +248,12 @@ fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> Html {
                 <span class="tab-state">{move || describe(&standing.get(), elapsed())}</span>
                 {move || usage.get().map(|text| html! { <span class="tab-usage">{text}</span> })}
             </h2>
+            {draw_rounds(page, work)}
             {move || {
                 let tracking = page.tracking.filter(|_| can_retry.get());
-                tracking.map(|it| draw_retry(page, it, RetryFrom::Work(work)))
+                tracking.map(|it| draw_retry(page, it, RetryFrom::Work(work), failure))
             }}
+            {draw_failure(failure)}
         </div>
         <div class="tab-judged">
             {move || standing.get().reason.map(|text| html! { <p class="tab-reason">{text}</p> })}
@@ -180,17 +288,30 @@ fn draw_nothing(page: Page, standing: Memo<Standing>) -> Html {
 
 /// The conversation in a tab.
 #[component]
-fn Said(feed: Feed) -> Html {
-    let is_gone = Memo::new(move |_| !feed.is_working() && feed.blocks.with(Vec::is_empty));
+fn Said(feed: Feed, #[prop(optional_no_strip)] stored: Option<StoredRun>) -> Html {
+    let reading = Memo::new(move |_| stored.map(|run| run.reading.get()));
+    let is_empty = Memo::new(move |_| !feed.is_working() && feed.blocks.with(Vec::is_empty));
+    let why = move || match reading.get() {
+        Some(Reading::Pending) => Some(html! { <p class="empty">"Loading the conversation …"</p> }),
+        Some(Reading::Failed(ApiError::Domain { .. })) | None if is_empty.get() => {
+            Some(html! { <p class="empty">{GONE}</p> })
+        }
+        Some(Reading::Failed(error)) if is_empty.get() => {
+            Some(html! { <p class="failure" role="alert">{error.to_string()}</p> })
+        }
+        Some(Reading::Done) if is_empty.get() => {
+            Some(html! { <p class="empty">"Nothing was said here."</p> })
+        }
+        _ => None,
+    };
     html! {
-        {move || is_gone.get().then(|| html! { <p class="empty">{GONE}</p> })}
+        {why}
         <SessionResponses feed=feed />
     }
 }
 
-/// Shown for what ended before the page could read it.
-const GONE: &str =
-    "This conversation is no longer kept: the server drops it a minute after its end.";
+/// Shown for what ended before the page could read it, and is not stored.
+const GONE: &str = "This conversation is no longer kept.";
 
 fn why_nothing(standing: &Standing) -> &'static str {
     if standing.past == Some(Past::CarriedOver) {
@@ -211,11 +332,6 @@ fn of_run(all: &[Judged], work: u32, run: Option<TaskId>) -> Vec<(Option<String>
     let run = run.or_else(|| of_work.clone().next_back().map(|judged| judged.task));
     let in_run = of_work.filter(|judged| Some(judged.task) == run);
     in_run.map(|judged| (None, judged.verdict.clone())).collect()
-}
-
-/// The conversation in a tab, if it exists.
-fn tab(page: Page, work: u32, index: usize) -> Option<Feed> {
-    page.tracking?.job.with_untracked(|job| job.work(work)?.tab(index).copied())
 }
 
 fn tab_name(index: usize) -> String {
@@ -261,11 +377,13 @@ fn focus(id: &str) {
     }
 }
 
-/// Returns the focus to the node from which the tabs were opened.
-fn focus_node(work: u32) {
-    let node = document().query_selector(&format!("[data-work-id=\"{work}\"]"));
-    if let Ok(Some(node)) = node {
-        // An SVG element, but it takes the focus like an HTML element.
+/// Returns the focus to what the tabs were opened from.
+fn focus_work(work: u32) {
+    let row = format!(
+        "#job-view > :not([hidden]) :is([data-work-id=\"{work}\"], [data-row=\"t{work}\"])"
+    );
+    if let Ok(Some(node)) = document().query_selector(&row) {
+        // A node is an SVG element, but it takes the focus like an HTML element.
         let _ = node.unchecked_into::<HtmlElement>().focus();
     }
 }
