@@ -54,7 +54,7 @@ test("a session that has used up its budget goes on when that is raised", async 
 
 test("a job shows what is left of its budget, and fails when nothing is", async ({ page, folder }) => {
   const job = await TrackingPage.start(page, "limited", folder);
-  const meters = page.locator("#job-status-bar .budget-meters li");
+  const meters = page.locator("#job-summary .budget-meters li");
   await expect(meters).toHaveCount(3);
   await expect(meters.nth(0)).toHaveText(/^0(\.\d+)? of 30 minutes$/);
   await job.reads("FAILED");

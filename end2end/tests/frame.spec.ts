@@ -24,7 +24,7 @@ test("an unknown page says so and leads back", async ({ page, watch }) => {
 });
 
 test("pages without their argument lead to the index page", async ({ page, open }) => {
-  for (const path of ["/jobs.html", "/jobTracking.html"]) {
+  for (const path of ["/jobs.html"]) {
     await open(path);
     await expect(page).toHaveURL(/\/index\.html$/);
   }

@@ -79,6 +79,8 @@ test("a task has a tab for what drives it and one for each attempt", async ({ pa
   await job.node(0).click();
   const style = (work: number) => job.node(work).locator(".shape").getAttribute("style");
   await expect(job.node(0).locator(".shape")).toHaveCSS("stroke-width", "5px");
+  await expect(job.tab("Attempt #1")).toHaveAttribute("aria-selected", "true");
+  await job.tab("Driving").click();
   expect(await style(0)).toBe("stroke-width: 5px;");
   expect(await style(1)).toBe(null);
   await expect(job.tabs).toHaveText(["Driving", "Attempt #1"]);
@@ -96,7 +98,8 @@ test("a task has a tab for what drives it and one for each attempt", async ({ pa
 
   await job.node(1).click();
   await expect(job.tabs).toHaveText(["Driving", "Attempt #1", "Attempt #2"]);
-  await expect(job.tab("Driving")).toHaveAttribute("aria-selected", "true");
+  await expect(job.tab("Attempt #2")).toHaveAttribute("aria-selected", "true");
+  await job.tab("Driving").click();
   await expect(job.titled("TaskDecision").last()).toContainText("[TASK FAILED]");
 
   expect([await style(0), await style(1)]).toEqual([null, "stroke-width: 5px;"]);
@@ -110,10 +113,9 @@ test("what is said arrives while it is looked at, and a new tab stays behind", a
   const job = await TrackingPage.start(page, "endless");
   await job.stand("succeeded", "running");
   await job.reads("RUNNING");
-  await expect(job.progress).toHaveText("1 of 3 succeeded, 1 running");
+  await expect(job.progress).toHaveText("1 of 3 succeeded · 1 running");
   await job.node(1).click();
   await expect(job.tabs).toHaveText(["Driving", "Attempt #1"]);
-  await expect(job.tab("Driving")).toHaveAttribute("aria-selected", "true");
   await job.tab("Attempt #1").click();
   await expect(job.blocks.last()).toContainText(STREAM);
   await expect(page.locator(".session-response-awaiting")).toHaveCSS("display", "block");
@@ -153,7 +155,8 @@ test("a work that starts again begins anew", async ({ page }) => {
   // A page opened late shows only the last run.
   await page.reload();
   await job.stand("true", "running");
-  await job.node(1).click();
+  await expect(job.tab("Driving")).toBeVisible();
+  await job.tab("Driving").click();
   await expect(job.titled("TaskDecision").filter({ hasText: "[SESSION STARTED]" })).toHaveCount(1);
   await job.stop.click();
   await job.reads("CANCELED");
@@ -192,8 +195,8 @@ test("a reload in the middle shows the same again", async ({ page }) => {
   await job.reads("RUNNING");
   await job.stand("succeeded", "running");
   await expect(job.elapsed).not.toHaveText("");
-  await job.node(1).click();
-  await job.tab("Attempt #1").click();
+  // The address still names the node and its tab.
+  await expect(job.tab("Attempt #1")).toHaveAttribute("aria-selected", "true");
   await expect(job.titled("Task")).toHaveCount(1);
   await expect(job.blocks.last()).toContainText(STREAM);
   await job.stop.click();
@@ -226,6 +229,7 @@ test("a lost connection is told, and nothing is lost or shown twice", async ({ p
   expect(numbers).toEqual(Array.from({ length: numbers.length }, (_, index) => index));
   await job.node(0).click();
   await expect(job.tabs).toHaveText(["Driving", "Attempt #1"]);
+  await job.tab("Driving").click();
   await expect(job.titled("TaskDecision").filter({ hasText: "[TASK SUCCEEDED]" })).toHaveCount(1);
 });
 
@@ -236,8 +240,10 @@ test("nodes and tabs can be chosen without a mouse", async ({ page }) => {
   await page.keyboard.press("ArrowRight");
   await expect(job.node(1)).toBeFocused();
   await page.keyboard.press("Enter");
-  await expect(job.tab("Driving")).toHaveAttribute("aria-selected", "true");
-  await job.tab("Driving").focus();
+  await expect(job.tab("Attempt #2")).toHaveAttribute("aria-selected", "true");
+  await job.tab("Attempt #2").focus();
+  await page.keyboard.press("ArrowRight");
+  await expect(job.tab("Driving")).toBeFocused();
   await page.keyboard.press("ArrowLeft");
   await expect(job.tab("Attempt #2")).toBeFocused();
   await expect(job.tab("Attempt #2")).toHaveAttribute("aria-selected", "true");
@@ -263,10 +269,12 @@ test("thirty tasks stream at once, all are shown, and Stop works", async ({ page
     page.on(event as "requestfinished", (request) => open.delete(request));
   }
   const job = await TrackingPage.start(page, "wide");
-  await expect(job.progress).toHaveText("0 of 30 succeeded, 30 running");
+  await expect(job.progress).toHaveText("0 of 30 succeeded · 30 running");
+  await job.show("Chart");
   for (let work = 0; work < 30; work++) {
     await job.node(work).focus();
     await page.keyboard.press("Enter");
+    await job.tab("Driving").click();
     await expect(job.titled("Task")).toHaveText([/Can it begin/]);
     await job.tab("Attempt #1").click();
     await expect(job.blocks.last()).toContainText(/<\d+:/);
@@ -286,6 +294,9 @@ test("a run or a job that is not there is said to be so", async ({ page }) => {
   await expect(page.locator(".lost").getByRole("link", { name: "Available jobs" })).toBeVisible();
   await TrackingPage.open(page, "short", "nonsense");
   await expect(page.locator(".lost")).toContainText("names no run");
+  await page.goto("/jobTracking.html");
+  await expect(page.locator(".lost")).toContainText("jobName is missing");
+  await expect(page.locator(".lost").getByRole("link", { name: "Available jobs" })).toBeVisible();
   await TrackingPage.open(page, "nothing of the kind");
   await expect(page.locator(".lost")).toContainText("No job of this name");
   const id = await startJob(page, "short");
@@ -312,8 +323,13 @@ test("what the server has forgotten of an ended job leaves its statuses", async 
   await job.reads("FAILED");
   await job.stand("succeeded", "failed");
   await expect(job.elapsed).toHaveText(/^\d:\d\d$/);
-  await job.node(0).click();
-  await expect(page.locator("#tab-panel")).toContainText("no longer kept");
+  // What was said is read from what is stored.
+  await job.node(1).click();
+  await expect(job.tabs).toHaveText(["Driving", "Attempt #1", "Attempt #2"]);
+  await expect(job.tab("Attempt #2")).toHaveAttribute("aria-selected", "true");
+  await expect(job.blocks.last()).toContainText("no document today");
+  await job.tab("Driving").click();
+  await expect(job.titled("TaskDecision").last()).toContainText("[TASK FAILED]");
 });
 
 test.describe("on a phone", () => {

@@ -55,10 +55,20 @@ async fn the_test_page_has_no_frame() {
 #[tokio::test]
 async fn pages_that_need_an_argument_lead_to_the_start_without_it() {
     let app = TestApp::new();
-    for path in ["/jobs", "/jobs.html", "/jobs?wb=", "/jobTracking", "/jobTracking.html?jobId=1"] {
+    for path in ["/jobs", "/jobs.html", "/jobs?wb="] {
         let reply = app.get(path).await;
         let location = (reply.status.as_u16(), reply.header("location"));
         assert_eq!(location, (302, "/index.html"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_page_of_a_job_says_that_its_name_is_missing() {
+    let app = TestApp::new();
+    for path in ["/jobTracking", "/jobTracking.html?jobId=1", "/jobTracking?jobName="] {
+        let reply = app.get(path).await;
+        assert_eq!(reply.status, 200, "{path}");
+        assert!(reply.text.contains("jobName is missing"), "{path}");
     }
 }
 
