@@ -6,7 +6,7 @@ use std::rc::Rc;
 use leptos::prelude::*;
 use wire::{
     ErrorName, LiveBatch, LiveEntity, LiveId, LiveItem, LiveReply, SessionId, SessionResponse,
-    TaskId, TaskResponse, Timed,
+    TaskId, TaskResponse, Timed, WaitingPrompt,
 };
 
 use super::blocks::{Block, BlockCell, BlockKey};
@@ -58,6 +58,12 @@ pub(crate) struct Feed {
     pub(crate) spent: RwSignal<Spending>,
     /// An extension's ephemeral log line.
     pub(crate) remark: RwSignal<Option<Remark>>,
+    /// The prompts that wait for their turn, the first line of each.
+    pub(crate) queue: RwSignal<Vec<WaitingPrompt>>,
+    /// The folder of the session, which paths are shortened by; empty until it is known.
+    pub(crate) folder: RwSignal<String>,
+    /// Incremented when the reader wants to see the end, for example after sending.
+    pub(crate) to_end: RwSignal<u64>,
 }
 
 impl Feed {
@@ -75,6 +81,9 @@ impl Feed {
             waiting: RwSignal::new(0),
             spent: RwSignal::new(Spending::default()),
             remark: RwSignal::new(None),
+            queue: RwSignal::new(Vec::new()),
+            folder: RwSignal::new(String::new()),
+            to_end: RwSignal::new(0),
         }
     }
 
@@ -229,6 +238,7 @@ impl Feed {
         set_if_new(self.waiting, waiting);
         set_if_new(self.spent, spent);
         set_if_new(self.remark, remark);
+        set_if_new(self.queue, self.transcript.with_value(|all| all.queue().to_vec()));
     }
 
     fn set_working(self, source: usize, works: bool) {

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use wire::{
     LogLevel, PendingPermission, PermissionId, PermissionOutcome, SessionResponse, TaskId,
-    TaskResponse, Timed,
+    TaskResponse, Timed, WaitingPrompt,
 };
 
 use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks};
@@ -64,6 +64,8 @@ pub(crate) struct Transcript<C> {
     spent: BTreeMap<usize, Spending>,
     /// The last ephemeral log line of an extension.
     remark: Option<Remark>,
+    /// The prompts that wait for their turn, the first line of each.
+    queue: Vec<WaitingPrompt>,
 }
 
 impl<C> Default for Transcript<C> {
@@ -76,6 +78,7 @@ impl<C> Default for Transcript<C> {
             waiting: Vec::new(),
             spent: BTreeMap::new(),
             remark: None,
+            queue: Vec::new(),
         }
     }
 }
@@ -101,6 +104,11 @@ impl<C: BlockCell> Transcript<C> {
         self.remark.as_ref()
     }
 
+    /// The prompts that wait for their turn, the first line of each.
+    pub(crate) fn queue(&self) -> &[WaitingPrompt] {
+        &self.queue
+    }
+
     /// A source has ended, and with it its pending permission requests.
     pub(crate) fn end(&mut self, source: usize) {
         let open: Vec<_> = self.waiting.iter().filter(|(of, _)| *of == source).copied().collect();
@@ -108,6 +116,7 @@ impl<C: BlockCell> Transcript<C> {
             self.settle(source, id, PermissionOutcome::Withdrawn);
         }
         self.remark = None;
+        self.queue.clear();
     }
 
     /// Records whether a source is working. Returns whether any of them is.
@@ -221,11 +230,14 @@ impl<C: BlockCell> Transcript<C> {
             }
             R::AgentEnd { .. }
             | R::TurnEnd { .. }
-            | R::QueueChanged(_)
             // The page of the bridge shows these.
             | R::ProjectMessage(_)
             | R::ProjectMessageEnd(_)
             | R::ProjectCleared => false,
+            R::QueueChanged(waiting) => {
+                self.queue = waiting.queue;
+                false
+            }
             R::PermissionRequest(pending) => self.ask(source, pending),
             R::PermissionResolved { request_id, decision } => {
                 self.settle(source, request_id, decision);
