@@ -1,6 +1,7 @@
 //! Every request that a page makes. Pages call these functions and nothing else.
 
 pub(crate) mod bridge;
+pub(crate) mod markdown;
 pub(crate) mod stored;
 
 use std::fmt;

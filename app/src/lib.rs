@@ -21,7 +21,6 @@ mod links;
 mod live;
 mod load;
 mod local_time;
-mod markdown;
 mod notification;
 mod pages;
 mod poll;

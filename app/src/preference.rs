@@ -11,6 +11,8 @@ pub(crate) enum Preference {
     Sidebar,
     /// `Outline`, `Chart` or `Definition`; the number of its tasks decides without one.
     JobView,
+    /// `yes` if blocks that are still received are shown in full.
+    Expanded,
 }
 
 impl Preference {
@@ -19,6 +21,7 @@ impl Preference {
             Self::Theme => "portal-theme",
             Self::Sidebar => "portal-sidebar",
             Self::JobView => "portal-job-view",
+            Self::Expanded => "portal-expanded",
         }
     }
 }

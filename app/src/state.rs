@@ -3,8 +3,8 @@
 //! them into signals.
 //!
 //! What pages decide without signals stands by itself: [`tool_summary`] and [`grouping`] (tool
-//! calls), [`height`] and [`live_markdown`] (long and growing texts), [`outline`] (jobs),
-//! [`composer`], [`palette`], and the wording of [`duration`], [`title`] and [`stop_question`].
+//! calls), [`height`], [`live_markdown`] and [`following`] (long and growing texts), [`outline`]
+//! (jobs), [`composer`], [`palette`], and the wording of [`duration`], [`title`] and [`stop_question`].
 
 pub(crate) mod alive;
 pub(crate) mod blocks;
@@ -14,13 +14,11 @@ pub(crate) mod budget;
 pub(crate) mod composer;
 pub(crate) mod duration;
 pub(crate) mod feed;
-#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
+pub(crate) mod following;
 pub(crate) mod grouping;
-#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod height;
 pub(crate) mod inbox;
 pub(crate) mod job;
-#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod live_markdown;
 pub(crate) mod outline;
 pub(crate) mod palette;
@@ -31,7 +29,6 @@ pub(crate) mod spending;
 pub(crate) mod stop_question;
 pub(crate) mod stored_run;
 pub(crate) mod title;
-#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod tool_summary;
 pub(crate) mod tracking;
 pub(crate) mod transcript;

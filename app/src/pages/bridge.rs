@@ -89,9 +89,12 @@ fn ProjectView(id: String, name: String) -> Html {
     let project = Project::new(id.clone());
     let said = Said {
         blocks: project.blocks,
-        answers: project.answers,
+        groups: RwSignal::new(Vec::new()),
         works: Signal::derive(move || project.running.with(|runs| !runs.is_empty())),
         waiting: project.waiting,
+        folder: Signal::stored(String::new()),
+        session: StoredValue::new(None),
+        to_end: RwSignal::new(0),
     };
     let is_empty = Memo::new(move |_| {
         project.connection.get() == Connection::Live && project.blocks.with(Vec::is_empty)

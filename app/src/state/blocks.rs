@@ -2,9 +2,14 @@
 //!
 //! [`transcript`](super::transcript) and [`bridge`](super::bridge) decide what they contain.
 
+mod parts;
+
 use std::collections::HashMap;
 
-use wire::{LogLevel, PermissionId, PermissionOutcome, PermissionRequest};
+use wire::{LogLevel, PermissionId, PermissionOutcome, PermissionRequest, TurnEnding};
+
+use super::grouping::{Group, Step, regroup};
+pub(crate) use parts::Part;
 
 /// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,6 +22,8 @@ pub(crate) enum BlockKind {
     Question,
     /// A log line of an extension.
     Log,
+    /// A turn ended otherwise than with an answer.
+    End,
 }
 
 impl BlockKind {
@@ -29,6 +36,7 @@ impl BlockKind {
             Self::Message => "Message",
             Self::Question => "Question",
             Self::Log => "Log",
+            Self::End => "End",
         }
     }
 
@@ -50,6 +58,18 @@ pub(crate) struct Block {
     pub(crate) failed: bool,
     /// It failed because it was refused.
     pub(crate) denied: bool,
+    /// Its turn was aborted or interrupted before the tool had ended.
+    pub(crate) aborted: bool,
+    /// Where the parts of a tool's body begin.
+    pub(super) parts: Vec<(Part, usize)>,
+    /// The tool call of the sub-agent that called this tool.
+    pub(crate) parent: Option<String>,
+    /// When it was opened, in microseconds.
+    pub(crate) began: u64,
+    /// When it was completed, in microseconds.
+    pub(crate) ended: u64,
+    /// How the turn ended, in a block of that kind.
+    pub(crate) ending: Option<TurnEnding>,
     /// The permission request, in a block of that kind.
     pub(crate) question: Option<Question>,
     /// The severity of an extension's log line.
@@ -74,6 +94,11 @@ impl Block {
         Self { title: title.map(str::to_owned), body, completed: true, ..Self::default() }
     }
 
+    /// How long it took, in milliseconds.
+    pub(crate) fn millis(&self) -> i64 {
+        i64::try_from(self.ended.saturating_sub(self.began) / 1000).unwrap_or(i64::MAX)
+    }
+
     pub(super) fn error(title: &str, message: String) -> Self {
         Self { failed: true, ..Self::complete(Some(title), message) }
     }
@@ -83,15 +108,6 @@ impl Block {
         let title = self.title.as_ref().map(|title| format!(" ({title})")).unwrap_or_default();
         let state = if self.completed { "" } else { " [receiving...]" };
         format!("{}{title}{state}", kind.label())
-    }
-
-    /// The result in one word, shown next to the header.
-    pub(crate) fn verdict(&self) -> Option<&'static str> {
-        match (self.denied, self.failed) {
-            (true, _) => Some("denied"),
-            (false, true) => Some("failed"),
-            (false, false) => None,
-        }
     }
 
     pub(super) fn add_paragraph(&mut self, text: &str) {
@@ -120,11 +136,21 @@ pub(crate) struct Blocks<C> {
     now: u64,
     /// Indices of blocks in `entries`.
     places: HashMap<BlockKey, usize>,
+    /// What each of `entries` is, as far as groups are concerned.
+    steps: Vec<Step>,
+    groups: Vec<Group>,
 }
 
 impl<C> Default for Blocks<C> {
     fn default() -> Self {
-        Self { entries: Vec::new(), times: Vec::new(), now: 0, places: HashMap::new() }
+        Self {
+            entries: Vec::new(),
+            times: Vec::new(),
+            now: 0,
+            places: HashMap::new(),
+            steps: Vec::new(),
+            groups: Vec::new(),
+        }
     }
 }
 
@@ -132,6 +158,11 @@ impl<C: BlockCell> Blocks<C> {
     /// All blocks in order.
     pub(crate) fn all(&self) -> &[(BlockKey, C)] {
         &self.entries
+    }
+
+    /// The blocks that are drawn as one row.
+    pub(crate) fn groups(&self) -> &[Group] {
+        &self.groups
     }
 
     /// Sets the time of blocks that open from now on. Without it they are ordered by arrival.
@@ -146,8 +177,24 @@ impl<C: BlockCell> Blocks<C> {
 
     /// Changes a block; one that was never opened is opened. Returns whether it was.
     pub(super) fn change(&mut self, key: BlockKey, change: impl FnOnce(&mut Block)) -> bool {
-        if let Some(place) = self.places.get(&key) {
-            self.entries[*place].1.update(change);
+        let (kind, now) = (key.1, self.now);
+        let mut step = Step::Other;
+        let change = |block: &mut Block| {
+            change(block);
+            if block.began == 0 {
+                block.began = now;
+            }
+            if block.completed && block.ended == 0 {
+                block.ended = now;
+            }
+            step = block.step(kind);
+        };
+        if let Some(&place) = self.places.get(&key) {
+            self.entries[place].1.update(change);
+            if self.steps[place] != step {
+                self.steps[place] = step;
+                regroup(&mut self.groups, &self.steps, place);
+            }
             return false;
         }
         let mut block = Block::default();
@@ -155,7 +202,9 @@ impl<C: BlockCell> Blocks<C> {
         let place = self.times.partition_point(|opened| *opened <= self.now);
         self.times.insert(place, self.now);
         self.entries.insert(place, (key, C::new(block)));
+        self.steps.insert(place, step);
         self.note_places(place);
+        regroup(&mut self.groups, &self.steps, place);
         true
     }
 
@@ -193,9 +242,12 @@ impl<C: BlockCell> Blocks<C> {
         let before = self.entries.len();
         let mut entries = self.entries.iter();
         self.times.retain(|_| entries.next().is_some_and(|(key, _)| keep(key)));
+        let mut entries = self.entries.iter();
+        self.steps.retain(|_| entries.next().is_some_and(|(key, _)| keep(key)));
         self.entries.retain(|(key, _)| keep(key));
         self.places.clear();
         self.note_places(0);
+        regroup(&mut self.groups, &self.steps, 0);
         self.entries.len() < before
     }
 

@@ -10,6 +10,7 @@ use wire::{
 };
 
 use super::blocks::{Block, BlockCell, BlockKey};
+use super::grouping::Group;
 use super::job::{Tab, is_end};
 use super::signals::set_if_new;
 use super::spending::Spending;
@@ -44,14 +45,16 @@ pub(crate) struct Feed {
     ended: StoredValue<Option<Connection>>,
     /// The blocks in order.
     pub(crate) blocks: RwSignal<Vec<BlockEntry>>,
+    /// The blocks that are drawn as one row.
+    pub(crate) groups: RwSignal<Vec<Group>>,
+    /// The session, if prompts can be sent to it from here.
+    pub(crate) session: StoredValue<Option<SessionId>>,
     /// Whether the agent is processing a prompt.
     pub(crate) session_works: RwSignal<bool>,
     /// Whether a task is running, even between two of its prompts.
     pub(crate) task_runs: RwSignal<bool>,
     /// The state of the connection.
     pub(crate) connection: RwSignal<Connection>,
-    /// Incremented with every answer, for effects that run after each.
-    pub(crate) answers: RwSignal<u64>,
     /// Number of pending permission requests.
     pub(crate) waiting: RwSignal<usize>,
     /// Usage of the session.
@@ -74,10 +77,11 @@ impl Feed {
             open: StoredValue::new(Vec::new()),
             ended: StoredValue::new(None),
             blocks: RwSignal::new(Vec::new()),
+            groups: RwSignal::new(Vec::new()),
+            session: StoredValue::new(None),
             session_works: RwSignal::new(false),
             task_runs: RwSignal::new(task_runs),
             connection: RwSignal::new(Connection::Connecting),
-            answers: RwSignal::new(0),
             waiting: RwSignal::new(0),
             spent: RwSignal::new(Spending::default()),
             remark: RwSignal::new(None),
@@ -122,6 +126,7 @@ impl Feed {
     }
 
     fn open(self, id: SessionId) {
+        self.session.set_value(Some(id));
         self.open.set_value(vec![LiveId::Session(id)]);
     }
 
@@ -226,8 +231,8 @@ impl Feed {
         if opened {
             self.blocks.set(self.transcript.with_value(|all| all.blocks().to_vec()));
         }
+        set_if_new(self.groups, self.transcript.with_value(|all| all.groups().to_vec()));
         self.tell_aside();
-        self.answers.update(|answers| *answers += 1);
         working
     }
 
@@ -296,6 +301,7 @@ impl Tab for Feed {
     fn forget(&self) {
         self.transcript.set_value(Transcript::default());
         self.blocks.set(Vec::new());
+        self.groups.set(Vec::new());
         self.tell_aside();
     }
 }

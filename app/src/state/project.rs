@@ -23,8 +23,6 @@ pub(crate) struct Project {
     pub(crate) waiting: RwSignal<usize>,
     /// The state of the connection.
     pub(crate) connection: RwSignal<Connection>,
-    /// Incremented with every change, for effects that run after each.
-    pub(crate) answers: RwSignal<u64>,
 }
 
 impl Project {
@@ -36,7 +34,6 @@ impl Project {
             running: RwSignal::new(Vec::new()),
             waiting: RwSignal::new(0),
             connection: RwSignal::new(Connection::Connecting),
-            answers: RwSignal::new(0),
         };
         // Effects run in the browser only.
         Effect::new(move |_| events::follow(id.clone(), move |told| project.take(told)));
@@ -60,7 +57,6 @@ impl Project {
         let (running, waiting) = self.log.with_value(|log| (log.running().to_vec(), log.waiting()));
         set_if_new(self.running, running);
         set_if_new(self.waiting, waiting);
-        self.answers.update(|answers| *answers += 1);
         if let Some(notice) = heard.notice {
             notification::tell_if_hidden(&notice.describe());
         }

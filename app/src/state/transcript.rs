@@ -18,10 +18,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use wire::{
     LogLevel, PendingPermission, PermissionId, PermissionOutcome, SessionResponse, TaskId,
-    TaskResponse, Timed, WaitingPrompt,
+    TaskResponse, Timed, ToolError, TurnEnding, WaitingPrompt,
 };
 
-use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks};
+use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks, Part};
+use super::grouping::Group;
 use super::spending::Spending;
 
 /// An extension's ephemeral log line.
@@ -66,6 +67,8 @@ pub(crate) struct Transcript<C> {
     remark: Option<Remark>,
     /// The prompts that wait for their turn, the first line of each.
     queue: Vec<WaitingPrompt>,
+    /// The latest prompt of each source, for who wants to try it again.
+    prompts: HashMap<usize, String>,
 }
 
 impl<C> Default for Transcript<C> {
@@ -79,6 +82,7 @@ impl<C> Default for Transcript<C> {
             spent: BTreeMap::new(),
             remark: None,
             queue: Vec::new(),
+            prompts: HashMap::new(),
         }
     }
 }
@@ -87,6 +91,11 @@ impl<C: BlockCell> Transcript<C> {
     /// The blocks in their order.
     pub(crate) fn blocks(&self) -> &[(BlockKey, C)] {
         self.blocks.all()
+    }
+
+    /// The blocks that are drawn as one row.
+    pub(crate) fn groups(&self) -> &[Group] {
+        self.blocks.groups()
     }
 
     /// Number of pending permission requests.
@@ -184,28 +193,39 @@ impl<C: BlockCell> Transcript<C> {
             R::EndMessage { message_id, complete_content } => {
                 self.replace((source, BlockKind::Message, message_id), complete_content)
             }
-            R::StartToolExecution { tool_call_id, tool_name, mut tool_arguments, .. } => {
+            R::StartToolExecution {
+                tool_call_id,
+                parent_tool_call_id,
+                tool_name,
+                tool_arguments,
+            } => {
+                let mut block = Block::receiving(Some(tool_name), String::new());
+                block.parent = parent_tool_call_id;
                 if !tool_arguments.is_empty() {
-                    tool_arguments.push('\n');
+                    block.add_part(Part::Arguments, &tool_arguments);
+                    block.body.push('\n');
                 }
-                self.open((source, BlockKind::Tool, tool_call_id), Some(tool_name), tool_arguments)
+                let key = (source, BlockKind::Tool, tool_call_id);
+                self.blocks.change(key, |place| *place = block)
             }
             R::ToolExecution { tool_call_id, delta } => {
-                self.append((source, BlockKind::Tool, tool_call_id), &delta)
+                let key = (source, BlockKind::Tool, tool_call_id);
+                self.blocks.change(key, |block| block.add_part(Part::Output, &delta))
             }
             R::EndToolExecution { tool_call_id, result, error } => {
                 self.blocks.change((source, BlockKind::Tool, tool_call_id), |block| {
                     if let Some(result) = result {
-                        block.add_paragraph(&format!("Result: {}", result.content));
+                        block.add_part(Part::Result, &result.content);
                         if let Some(details) = result.detailed_content {
-                            block.add_paragraph(&format!("Details: {details}"));
+                            block.add_part(Part::Details, &details);
                         }
                     }
                     if let Some(error) = error {
-                        block.add_paragraph(&format!("Error: {}", error.message));
-                        block.failed = true;
+                        block.add_part(Part::Error, &error.message);
                         // The codes used by the portal's tools and by the Copilot CLI.
                         let code = error.code.as_deref();
+                        block.aborted = code == Some(ToolError::CUT_OFF);
+                        block.failed = !block.aborted;
                         block.denied =
                             code.is_some_and(|code| matches!(code, "denied" | "rejected"));
                     }
@@ -213,9 +233,12 @@ impl<C: BlockCell> Transcript<C> {
                 })
             }
             R::UserPrompt { prompt } => {
+                self.prompts.insert(source, prompt.clone());
                 self.count(source, BlockKind::User, Block::complete(None, prompt))
             }
             R::GeneratedUserPrompt { prompt } => {
+                // The engine tries again by itself.
+                self.prompts.remove(&source);
                 self.count(source, BlockKind::User, Block::complete(Some("Task"), prompt))
             }
             R::Error { message } => {
@@ -228,8 +251,13 @@ impl<C: BlockCell> Transcript<C> {
                 self.remark = None;
                 return Changes { working: Some(false), opened: false };
             }
+            R::TurnEnd { outcome: TurnEnding::Completed, .. } => false,
+            R::TurnEnd { outcome, .. } => {
+                let prompt = self.prompts.get(&source).cloned().unwrap_or_default();
+                let block = Block { ending: Some(outcome), ..Block::complete(None, prompt) };
+                self.count(source, BlockKind::End, block)
+            }
             R::AgentEnd { .. }
-            | R::TurnEnd { .. }
             // The page of the bridge shows these.
             | R::ProjectMessage(_)
             | R::ProjectMessageEnd(_)

@@ -234,6 +234,16 @@ pub struct ToolError {
     pub code: Option<String>,
 }
 
+impl ToolError {
+    /// The code of a call whose turn was aborted or interrupted before the tool had ended.
+    pub const CUT_OFF: &str = "cut-off";
+
+    /// The error of such a call, with what happened to its turn.
+    pub fn cut_off(reason: &str) -> Self {
+        Self { message: reason.to_owned(), code: Some(Self::CUT_OFF.to_owned()) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -101,12 +101,13 @@ fn tools_show_arguments_output_and_what_came_of_them() {
 }
 
 #[test]
-fn how_a_tool_ended_is_said_in_a_word() {
-    for (code, word) in [
-        (None, "failed"),
-        (Some("notFound"), "failed"),
-        (Some("denied"), "denied"),
-        (Some("rejected"), "denied"),
+fn how_a_tool_ended_is_known_by_its_code() {
+    for (code, failed, denied, aborted) in [
+        (None, true, false, false),
+        (Some("notFound"), true, false, false),
+        (Some("denied"), true, true, false),
+        (Some("rejected"), true, true, false),
+        (Some(ToolError::CUT_OFF), false, false, true),
     ] {
         let mut transcript: Transcript<Cell> = Transcript::default();
         let error = ToolError { message: text("no"), code: code.map(text) };
@@ -117,9 +118,69 @@ fn how_a_tool_ended_is_said_in_a_word() {
         };
         transcript.apply(0, now(end));
         let (_, block) = &transcript.blocks()[0];
-        assert_eq!(block.borrow().verdict(), Some(word), "{code:?}");
+        let block = block.borrow();
+        assert_eq!((block.failed, block.denied, block.aborted), (failed, denied, aborted));
     }
-    assert_eq!(Block::complete(None, text("ok")).verdict(), None);
+}
+
+#[test]
+fn a_turn_that_was_not_answered_says_so_with_its_prompt() {
+    use SessionResponse as R;
+    let ends = |outcome| R::TurnEnd { turn_id: None, outcome };
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    for response in [
+        R::UserPrompt { prompt: text("one") },
+        ends(TurnEnding::Completed),
+        R::UserPrompt { prompt: text("two") },
+        ends(TurnEnding::Aborted),
+        R::GeneratedUserPrompt { prompt: text("three") },
+        ends(TurnEnding::Failed),
+    ] {
+        transcript.apply(0, now(response));
+    }
+    let ends = transcript.blocks().iter().filter(|((_, kind, _), _)| *kind == BlockKind::End);
+    let ends: Vec<_> =
+        ends.map(|(_, block)| (block.borrow().ending, block.borrow().body.clone())).collect();
+    let (aborted, failed) = (Some(TurnEnding::Aborted), Some(TurnEnding::Failed));
+    // What a task sent is tried again by the task.
+    assert_eq!(ends, [(aborted, text("two")), (failed, String::new())]);
+}
+
+#[test]
+fn looks_next_to_each_other_are_grouped_once_they_have_ended() {
+    use SessionResponse as R;
+    let start = |id: &str| R::StartToolExecution {
+        tool_call_id: text(id),
+        parent_tool_call_id: None,
+        tool_name: text("readFiles"),
+        tool_arguments: text(r#"{"files":["a"]}"#),
+    };
+    let end = |id: &str| R::EndToolExecution {
+        tool_call_id: text(id),
+        result: Some(ToolResult { content: text("ok"), detailed_content: None }),
+        error: None,
+    };
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    let responses = [start("1"), start("2"), end("2"), end("1")];
+    for (at, response) in (1..).zip(responses) {
+        transcript.apply(0, Timed { at: at * 1_000_000, response });
+        let groups = transcript.groups();
+        assert_eq!(groups.len(), usize::from(at == 4), "after {at}");
+    }
+    // The first took three seconds, the second one.
+    assert_eq!(transcript.groups()[0].millis, 4_000);
+    assert_eq!(transcript.groups()[0].text(), "Looked around · 2 files");
+}
+
+#[test]
+fn readers_know_the_first_lines_of_what_waits() {
+    let mut transcript: Transcript<Cell> = Transcript::default();
+    let waiting = wire::WaitingPrompt { id: 3, prompt: text("next") };
+    let queue = wire::PromptQueue { queue: vec![waiting.clone()] };
+    transcript.apply(0, now(SessionResponse::QueueChanged(queue)));
+    assert_eq!(transcript.queue(), [waiting]);
+    transcript.end(0);
+    assert_eq!(transcript.queue(), []);
 }
 
 #[test]

@@ -172,7 +172,7 @@ impl OpenTurn {
                         let tool_call_id = tool_call_id.clone();
                         facts.push(SessionResponse::ToolExecution { tool_call_id, delta: text });
                     }
-                    let error = ToolError { message: INTERRUPTED.to_owned(), code: None };
+                    let error = ToolError::cut_off(INTERRUPTED);
                     facts.push(SessionResponse::EndToolExecution {
                         tool_call_id,
                         result: None,

@@ -211,8 +211,7 @@ impl Stream {
 
     fn close_all(&self, state: &mut State, reason: &str, error: Option<&str>) {
         for tool in std::mem::take(&mut state.tools) {
-            let error = ToolError { message: reason.to_owned(), code: None };
-            self.close_tool(state, tool, Err(error));
+            self.close_tool(state, tool, Err(ToolError::cut_off(reason)));
         }
         for text in std::mem::take(&mut state.texts) {
             self.close_text(state, text, None);

@@ -1,0 +1,157 @@
+//! Keeps the end of a conversation in view for as long as its reader wants to see it.
+
+use std::rc::Rc;
+
+use leptos::html::Div;
+use leptos::prelude::*;
+use send_wrapper::SendWrapper;
+use web_sys::wasm_bindgen::JsCast;
+use web_sys::wasm_bindgen::closure::Closure;
+use web_sys::{Element, Node, ResizeObserver};
+
+use crate::components::message_block::near::Near;
+use crate::state::following::{Following, ViewPort};
+
+/// The end of a conversation.
+#[derive(Clone, Copy)]
+pub(super) struct End {
+    container: NodeRef<Div>,
+    following: StoredValue<Following>,
+    /// Number of blocks there were when the reader looked away from the end; `None` while following.
+    pub(super) left_at: RwSignal<Option<usize>>,
+    count: Signal<usize>,
+}
+
+/// What tells of changed sizes.
+struct Observer {
+    inner: ResizeObserver,
+    _closure: Closure<dyn FnMut()>,
+}
+
+impl Drop for Observer {
+    fn drop(&mut self) {
+        self.inner.disconnect();
+    }
+}
+
+impl End {
+    /// Follows the end of `content`, which scrolls in `container`, and goes there whenever `to_end`
+    /// changes.
+    pub(super) fn follow(
+        container: NodeRef<Div>,
+        content: NodeRef<Div>,
+        near: Option<Rc<Near>>,
+        to_end: RwSignal<u64>,
+        count: Signal<usize>,
+    ) -> Self {
+        let end = Self {
+            container,
+            following: StoredValue::new(Following::default()),
+            left_at: RwSignal::new(None),
+            count,
+        };
+        let near = near.map(SendWrapper::new);
+        let observer = StoredValue::new(None::<SendWrapper<Observer>>);
+        Effect::new(move |_| {
+            let (Some(container), Some(content)) = (container.get(), content.get()) else { return };
+            let near = near.as_deref().cloned();
+            if let Some(near) = &near {
+                near.observe(&container);
+            }
+            let view = container.clone();
+            // After the layout and before it is drawn, so that nothing is seen to jump.
+            let closure = Closure::new(move || {
+                if let Some(near) = &near {
+                    near.measure(&view);
+                }
+                end.keep();
+            });
+            if let Ok(inner) = ResizeObserver::new(closure.as_ref().unchecked_ref()) {
+                inner.observe(&content);
+                inner.observe(&container);
+                observer.set_value(Some(SendWrapper::new(Observer { inner, _closure: closure })));
+            }
+        });
+        on_cleanup(move || observer.set_value(None));
+        Effect::new(move |before: Option<u64>| {
+            let wishes = to_end.get();
+            if before.is_some_and(|before| before != wishes) {
+                end.resume();
+            }
+            wishes
+        });
+        let selected = window_selection(end);
+        on_cleanup(move || selected.into_iter().for_each(WindowListenerHandle::remove));
+        end
+    }
+
+    /// The view has moved.
+    pub(super) fn moved(self) {
+        if let Some(element) = self.container.get_untracked() {
+            self.change(|following| following.moved(measure(&element)));
+        }
+    }
+
+    /// The wheel was turned: up if negative.
+    pub(super) fn turned(self, distance: f64) {
+        let can_move = self.container.get_untracked().is_some_and(|view| view.scroll_top() > 0);
+        if distance < 0.0 && can_move {
+            self.change(Following::stop);
+        }
+    }
+
+    /// A key was pressed.
+    pub(super) fn pressed(self, key: &str) {
+        if matches!(key, "PageUp" | "Home" | "ArrowUp") {
+            self.change(Following::stop);
+        }
+    }
+
+    fn resume(self) {
+        self.change(Following::resume);
+        self.keep();
+    }
+
+    /// Scrolls to the end, if the reader wants to see it.
+    fn keep(self) {
+        if self.following.try_get_value().is_some_and(Following::follows)
+            && let Some(element) = self.container.try_get_untracked().flatten()
+        {
+            element.set_scroll_top(element.scroll_height());
+            self.following.update_value(|following| following.moved(measure(&element)));
+        }
+    }
+
+    fn change(self, change: impl FnOnce(&mut Following)) {
+        self.following.update_value(change);
+        let follows = self.following.get_value().follows();
+        if follows != self.left_at.with_untracked(Option::is_none) {
+            self.left_at.set((!follows).then(|| self.count.get_untracked()));
+        }
+    }
+}
+
+fn measure(element: &Element) -> ViewPort {
+    ViewPort {
+        top: element.scroll_top(),
+        height: element.client_height(),
+        content: element.scroll_height(),
+    }
+}
+
+/// Who selects a text wants to keep it in view. In the browser only.
+fn window_selection(end: End) -> Option<WindowListenerHandle> {
+    if cfg!(not(feature = "hydrate")) {
+        return None;
+    }
+    Some(window_event_listener_untyped("selectionchange", move |_| {
+        let Ok(Some(selection)) = window().get_selection() else { return };
+        let inside = |container: &Node| container.contains(selection.anchor_node().as_ref());
+        if !selection.is_collapsed()
+            && let Some(container) = end.container.try_get_untracked().flatten()
+            && inside(&container)
+        {
+            end.change(Following::stop);
+        }
+    }))
+}

@@ -1,3 +1,0 @@
-//! Markdown of models as HTML, for completed blocks.
-
-pub(crate) use ::markdown::{looks_like_markdown, to_html};
