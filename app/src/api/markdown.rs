@@ -9,13 +9,13 @@ use super::{ApiError, send_text};
 /// Null if a text has no markup.
 pub(crate) async fn render(texts: &[String]) -> Result<Vec<JsValue>, ApiError> {
     let body: Array = texts.iter().map(JsValue::from).collect();
-    let body = JSON::stringify(&body).map_err(malformed)?;
+    let body = JSON::stringify(&body).map_err(|error| malformed(&error))?;
     let answer = send_text("/api/markdown", &String::from(body), "application/json", None).await?;
-    let answer = JSON::parse(&answer).map_err(malformed)?;
-    let html = Reflect::get(&answer, &"html".into()).map_err(malformed)?;
+    let answer = JSON::parse(&answer).map_err(|error| malformed(&error))?;
+    let html = Reflect::get(&answer, &"html".into()).map_err(|error| malformed(&error))?;
     Ok(Array::from(&html).to_vec())
 }
 
-fn malformed(error: JsValue) -> ApiError {
+fn malformed(error: &JsValue) -> ApiError {
     ApiError::Malformed(error.as_string().unwrap_or_default())
 }

@@ -23,6 +23,61 @@ pub use crate::flow_chart::look::NodeStatus;
 /// A mouse that moves less does not drag.
 const CLICK_PX: i32 = 4;
 
+/// Brings a work into view when it becomes the one that is followed, or the chart is shown.
+fn keep_in_view(container: NodeRef<Div>, followed: Signal<Option<u32>>, is_shown: Signal<bool>) {
+    Effect::new(move |_| {
+        if let (true, Some(work), Some(container)) =
+            (is_shown.get(), followed.get(), container.get())
+        {
+            // The chart may be about to be shown, and to get its size.
+            request_animation_frame(move || {
+                if let Some(node) = find_work(&container, work) {
+                    reveal(&container, &node);
+                }
+            });
+        }
+    });
+}
+
+/// Begins to drag the chart with the mouse, or to pinch it with fingers.
+fn grab(
+    container: NodeRef<Div>,
+    (drag, pinch, zoom): (StoredValue<Option<Drag>>, StoredValue<Pinch>, Zoom),
+    event: &PointerEvent,
+) {
+    let at = (event.client_x(), event.client_y());
+    if event.pointer_type() == "mouse" {
+        let container = container.get_untracked().filter(|_| event.button() == 0);
+        drag.set_value(container.map(|it| Drag::begin(&it, at)));
+    } else {
+        pinch.update_value(|pinch| pinch.press(event.pointer_id(), at, zoom.now()));
+    }
+}
+
+/// Zooms with a key. Returns whether it is one of those.
+fn press_zoom(zoom: Zoom, key: &str) -> bool {
+    match key {
+        "+" | "=" => zoom.step(true, None),
+        "-" => zoom.step(false, None),
+        "0" => zoom.fit(),
+        _ => return false,
+    }
+    true
+}
+
+/// Zooms with Ctrl and the wheel.
+fn turn_wheel(zoom: Zoom, event: &WheelEvent) {
+    let down = event.delta_y();
+    if !event.ctrl_key() {
+        return;
+    }
+    event.prevent_default();
+    // Sideways scrolling does not zoom.
+    if down != 0.0 {
+        zoom.step(down < 0.0, Some((event.client_x(), event.client_y())));
+    }
+}
+
 /// `#chart-container` and the zoom buttons. The chart is drawn once, without any status; later
 /// changes of a node are applied to that node only, in the browser.
 #[component]
@@ -56,18 +111,7 @@ pub fn FlowChart(
     let zoom = Zoom::new(container, (layout.width, layout.height));
     let tasks = StoredValue::new(task_places(&chart, &layout));
     zoom.open(layout.nodes.first().map_or(0, |first| first.x), is_shown);
-    Effect::new(move |_| {
-        if let (true, Some(work), Some(container)) =
-            (is_shown.get(), followed.get(), container.get())
-        {
-            // The chart may be about to be shown, and to get its size.
-            request_animation_frame(move || {
-                if let Some(node) = find_work(&container, work) {
-                    reveal(&container, &node);
-                }
-            });
-        }
-    });
+    keep_in_view(container, followed, is_shown);
     for node in chart.nodes {
         let Some(id) = node.hint.work_id() else { continue };
         let look = move || Look {
@@ -78,7 +122,6 @@ pub fn FlowChart(
         follow_look(container, id, class(node.hint), node.label.unwrap_or_default(), look);
     }
     let pinch = StoredValue::new(Pinch::default());
-
     let drag = StoredValue::new(None::<Drag>);
 
     let toggle = move |id: u32| on_select.run(id);
@@ -101,9 +144,7 @@ pub fn FlowChart(
             ("ArrowUp" | "ArrowDown" | "PageUp" | "PageDown" | "Home" | "End", None) => {
                 return on_move.run(());
             }
-            ("+" | "=", _) => zoom.step(true, None),
-            ("-", _) => zoom.step(false, None),
-            ("0", _) => zoom.fit(),
+            (key, _) if press_zoom(zoom, key) => {}
             (key, Some(id)) => {
                 let Some(next) = tasks.with_value(|tasks| neighbour(tasks, id, key)) else {
                     return;
@@ -116,43 +157,24 @@ pub fn FlowChart(
     };
     let wheel = move |event: WheelEvent| {
         on_move.run(());
-        if event.ctrl_key() {
-            event.prevent_default();
-            let at = Some((event.client_x(), event.client_y()));
-            let down = event.delta_y();
-            // Sideways scrolling does not zoom.
-            if down != 0.0 {
-                zoom.step(down < 0.0, at);
-            }
-        }
+        turn_wheel(zoom, &event);
     };
-    let touch = move |event: PointerEvent| {
-        let at = (event.client_x(), event.client_y());
-        if event.pointer_type() == "mouse" {
-            let container = container.get_untracked().filter(|_| event.button() == 0);
-            drag.set_value(container.map(|it| Drag::begin(&it, at)));
-        } else {
-            pinch.update_value(|pinch| pinch.press(event.pointer_id(), at, zoom.now()));
-        }
-    };
+    let touch = move |event: PointerEvent| grab(container, (drag, pinch, zoom), &event);
     let follow = move |event: PointerEvent| {
         let at = (event.client_x(), event.client_y());
-        if event.pointer_type() == "mouse" {
-            // A mouse may have left the chart without an event, and its button may be up by now.
-            if event.buttons() & 1 == 0 {
-                return;
+        if event.pointer_type() != "mouse" {
+            let change = pinch.try_update_value(|pinch| pinch.follow(event.pointer_id(), at));
+            if let Some((percent, centre)) = change.flatten() {
+                zoom.set(percent, Some(centre));
             }
+        } else if event.buttons() & 1 != 0 {
+            // Otherwise it left the chart without an event, and its button is up by now.
             let moved = drag.try_update_value(|drag| {
                 drag.as_mut().is_some_and(|drag| drag.follow(container, at, event.pointer_id()))
             });
             if moved == Some(true) {
                 on_move.run(());
             }
-            return;
-        }
-        let change = pinch.try_update_value(|pinch| pinch.follow(event.pointer_id(), at));
-        if let Some((percent, centre)) = change.flatten() {
-            zoom.set(percent, Some(centre));
         }
     };
     let lift = move |event: PointerEvent| {

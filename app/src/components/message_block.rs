@@ -15,7 +15,7 @@ use crate::components::icon::draw_icon;
 use crate::html::{Html, html};
 use crate::icon::Icon;
 use crate::preference::{self, Preference};
-use crate::state::blocks::{Block, BlockKind};
+use crate::state::blocks::{Block, BlockKind, Trouble};
 use crate::state::height::estimate_height;
 use growing::{RawBody, RenderedBody, keep_end, set_html};
 use near::Near;
@@ -81,8 +81,7 @@ pub(crate) fn message_block(
     let cell = StoredValue::new(block);
     let look = move |read: fn(&Block) -> bool| cell.with_value(|block| block.with(read));
     let completed = Memo::new(move |_| look(|block| block.completed));
-    let failed = Memo::new(move |_| look(|block| block.failed));
-    let denied = Memo::new(move |_| look(|block| block.denied));
+    let trouble = Memo::new(move |_| cell.with_value(|block| block.with(|b| b.trouble)));
     let nested = look(|block| block.parent.is_some());
     let header = Memo::new(move |_| cell.with_value(|block| block.with(|b| b.header(kind))));
     // The reader's choice; until there is one, the kind decides.
@@ -118,8 +117,8 @@ pub(crate) fn message_block(
             class:completed=completed
             class:collapsed=collapsed
             class:expanded=move || around.expanded.get() && !completed.get()
-            class:failed=failed
-            class:denied=denied
+            class:failed=move || matches!(trouble.get(), Some(Trouble::Failed | Trouble::Denied))
+            class:denied=move || trouble.get() == Some(Trouble::Denied)
             class:nested=nested
             hidden=move || folded_away.get().then_some("until-found")
             node_ref=article
@@ -152,7 +151,8 @@ fn draw_buttons(view: View) -> Html {
     let View { raw, around, .. } = view;
     if !view.completed.get() {
         let expanded = around.expanded.get();
-        let (icon, name) = if expanded { (Icon::Shrink, "Shrink") } else { (Icon::Expand, "Expand") };
+        let (icon, name) =
+            if expanded { (Icon::Shrink, "Shrink") } else { (Icon::Expand, "Expand") };
         return html! {
             <button
                 type="button"
@@ -337,7 +337,8 @@ fn render_near(view: View, article: NodeRef<Article>) {
         if !view.completed.get() || view.collapsed.get() || view.is_rendered.get_untracked() {
             return;
         }
-        let text = move || view.cell.try_with_value(|block| block.with_untracked(|b| b.body.clone()));
+        let text =
+            move || view.cell.try_with_value(|block| block.with_untracked(|b| b.body.clone()));
         let show = move |html: JsValue| {
             if !html.is_null() {
                 view.rendered.try_set_value(Some(SendWrapper::new(html)));

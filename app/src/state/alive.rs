@@ -162,7 +162,9 @@ fn arrange(items: &[AliveItem]) -> Vec<Entry> {
         tops.into_iter().partition(|item| item.state == AliveState::Waiting);
     if !waiting.is_empty() {
         entries.push(Entry::Waits);
-        waiting.iter().for_each(|item| add(item, &mut entries));
+        for item in &waiting {
+            add(item, &mut entries);
+        }
     }
     let mut folders: Vec<&str> = Vec::new();
     for item in &others {
@@ -212,7 +214,9 @@ mod tests {
         use EntityKind::{Job, Session};
         let mut nested = [item(5, Session, "/b", Working), item(6, Session, "/b", Working)];
         let LiveId::Job(job) = id(4, Job) else { panic!("a job") };
-        nested.iter_mut().for_each(|item| item.parent = Some(job));
+        for item in &mut nested {
+            item.parent = Some(job);
+        }
         let [first, second] = nested;
         let items = [
             item(1, Session, "/a", Idle),

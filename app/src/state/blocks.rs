@@ -55,11 +55,8 @@ pub(crate) struct Block {
     pub(crate) title: Option<String>,
     pub(crate) body: String,
     pub(crate) completed: bool,
-    pub(crate) failed: bool,
-    /// It failed because it was refused.
-    pub(crate) denied: bool,
-    /// Its turn was aborted or interrupted before the tool had ended.
-    pub(crate) aborted: bool,
+    /// Why it is not what was asked for; `None` if it is, or is not complete.
+    pub(crate) trouble: Option<Trouble>,
     /// Where the parts of a tool's body begin.
     pub(super) parts: Vec<(Part, usize)>,
     /// The tool call of the sub-agent that called this tool.
@@ -74,6 +71,16 @@ pub(crate) struct Block {
     pub(crate) question: Option<Question>,
     /// The severity of an extension's log line.
     pub(crate) level: Option<LogLevel>,
+}
+
+/// What became of a block instead of what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    Failed,
+    /// It was refused.
+    Denied,
+    /// Its turn was aborted or interrupted before the tool had ended.
+    Aborted,
 }
 
 /// A permission request and its outcome.
@@ -100,7 +107,7 @@ impl Block {
     }
 
     pub(super) fn error(title: &str, message: String) -> Self {
-        Self { failed: true, ..Self::complete(Some(title), message) }
+        Self { trouble: Some(Trouble::Failed), ..Self::complete(Some(title), message) }
     }
 
     /// The text in a block's header: `Kind (title) [receiving...]`.

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use wire::bridge::{ApprovalRequest, Event, HistoryMessage, Mode, Role, RunEnd, SessionHistory};
 use wire::{MessageId, PermissionId, PermissionOutcome, PermissionRequest};
 
-use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks};
+use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks, Trouble};
 
 /// A project has no sessions of its own: everything comes from one source.
 const ONLY: usize = 0;
@@ -291,7 +291,7 @@ fn end(block: &mut Block, model: Option<String>, reason: RunEnd, error: Option<S
     let parts: Vec<String> = model.into_iter().chain(how.map(str::to_owned)).collect();
     block.title = (!parts.is_empty()).then(|| parts.join(", "));
     block.completed = true;
-    block.failed = reason == RunEnd::Failed;
+    block.trouble = (reason == RunEnd::Failed).then_some(Trouble::Failed);
     // The title already says that it was cancelled.
     if let Some(error) = error.filter(|_| reason != RunEnd::Cancelled) {
         if !block.body.is_empty() {

@@ -18,10 +18,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use wire::{
     LogLevel, PendingPermission, PermissionId, PermissionOutcome, SessionResponse, TaskId,
-    TaskResponse, Timed, ToolError, TurnEnding, WaitingPrompt,
+    TaskResponse, Timed, ToolError, ToolResult, TurnEnding, WaitingPrompt,
 };
 
-use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks, Part};
+use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks, Part, Trouble};
 use super::grouping::Group;
 use super::spending::Spending;
 
@@ -195,12 +195,12 @@ impl<C: BlockCell> Transcript<C> {
             }
             R::StartToolExecution {
                 tool_call_id,
-                parent_tool_call_id,
+                parent_tool_call_id: parent,
                 tool_name,
                 tool_arguments,
             } => {
-                let mut block = Block::receiving(Some(tool_name), String::new());
-                block.parent = parent_tool_call_id;
+                let mut block =
+                    Block { parent, ..Block::receiving(Some(tool_name), String::new()) };
                 if !tool_arguments.is_empty() {
                     block.add_part(Part::Arguments, &tool_arguments);
                     block.body.push('\n');
@@ -213,24 +213,8 @@ impl<C: BlockCell> Transcript<C> {
                 self.blocks.change(key, |block| block.add_part(Part::Output, &delta))
             }
             R::EndToolExecution { tool_call_id, result, error } => {
-                self.blocks.change((source, BlockKind::Tool, tool_call_id), |block| {
-                    if let Some(result) = result {
-                        block.add_part(Part::Result, &result.content);
-                        if let Some(details) = result.detailed_content {
-                            block.add_part(Part::Details, &details);
-                        }
-                    }
-                    if let Some(error) = error {
-                        block.add_part(Part::Error, &error.message);
-                        // The codes used by the portal's tools and by the Copilot CLI.
-                        let code = error.code.as_deref();
-                        block.aborted = code == Some(ToolError::CUT_OFF);
-                        block.failed = !block.aborted;
-                        block.denied =
-                            code.is_some_and(|code| matches!(code, "denied" | "rejected"));
-                    }
-                    block.completed = true;
-                })
+                let key = (source, BlockKind::Tool, tool_call_id);
+                self.blocks.change(key, |block| end_tool(block, result, error))
             }
             R::UserPrompt { prompt } => {
                 self.prompts.insert(source, prompt.clone());
@@ -251,12 +235,7 @@ impl<C: BlockCell> Transcript<C> {
                 self.remark = None;
                 return Changes { working: Some(false), opened: false };
             }
-            R::TurnEnd { outcome: TurnEnding::Completed, .. } => false,
-            R::TurnEnd { outcome, .. } => {
-                let prompt = self.prompts.get(&source).cloned().unwrap_or_default();
-                let block = Block { ending: Some(outcome), ..Block::complete(None, prompt) };
-                self.count(source, BlockKind::End, block)
-            }
+            R::TurnEnd { outcome, .. } => self.end_turn(source, outcome),
             R::AgentEnd { .. }
             // The page of the bridge shows these.
             | R::ProjectMessage(_)
@@ -289,6 +268,16 @@ impl<C: BlockCell> Transcript<C> {
             self.spent.entry(source).or_default().begin_turn();
         }
         Changes { opened, working: is_prompt.then_some(true) }
+    }
+
+    /// Says how a turn ended, unless with an answer.
+    fn end_turn(&mut self, source: usize, outcome: TurnEnding) -> bool {
+        if outcome == TurnEnding::Completed {
+            return false;
+        }
+        let prompt = self.prompts.get(&source).cloned().unwrap_or_default();
+        let block = Block { ending: Some(outcome), ..Block::complete(None, prompt) };
+        self.count(source, BlockKind::End, block)
     }
 
     /// Opens a block. A known one (the history comes again) restarts; if it was complete, its end
@@ -329,4 +318,24 @@ impl<C: BlockCell> Transcript<C> {
         *counted += 1;
         self.blocks.change(key, |block| *block = complete)
     }
+}
+
+/// Adds what came of a tool's call.
+fn end_tool(block: &mut Block, result: Option<ToolResult>, error: Option<ToolError>) {
+    if let Some(result) = result {
+        block.add_part(Part::Result, &result.content);
+        if let Some(details) = result.detailed_content {
+            block.add_part(Part::Details, &details);
+        }
+    }
+    if let Some(error) = error {
+        block.add_part(Part::Error, &error.message);
+        block.trouble = Some(match error.code.as_deref() {
+            Some(ToolError::CUT_OFF) => Trouble::Aborted,
+            // The codes used by the portal's tools and by the Copilot CLI.
+            Some("denied" | "rejected") => Trouble::Denied,
+            _ => Trouble::Failed,
+        });
+    }
+    block.completed = true;
 }

@@ -112,29 +112,9 @@ fn draw(open: RwSignal<bool>, alive: Alive) -> Html {
         });
     };
     let rows = move || {
-        let go = go.clone();
-        offers.with(|offers| {
-            let row = |(index, offer): (usize, &Offer<Goal>)| {
-                let go = go.clone();
-                let look = match offer.kind.look {
-                    Look::Icon(icon) => draw_icon(icon),
-                    Look::State(state) => state_dot(state),
-                };
-                html! {
-                    <li
-                        id=format!("palette-{index}")
-                        role="option"
-                        aria-selected=move || (chosen.get() == index).to_string()
-                        on:click=move |_| go(index)
-                    >
-                        {look}
-                        <span class="row-title">{offer.title.clone()}</span>
-                        <span class="palette-hint">{offer.detail.clone()}</span>
-                    </li>
-                }
-            };
-            offers.iter().enumerate().map(row).collect::<Html>()
-        })
+        let draw =
+            |(index, offer): (usize, &Offer<Goal>)| offer_row(index, offer, chosen, go.clone());
+        offers.with(|offers| offers.iter().enumerate().map(draw).collect::<Html>())
     };
     html! {
         <dialog
@@ -166,6 +146,30 @@ fn draw(open: RwSignal<bool>, alive: Alive) -> Html {
                 {rows}
             </ul>
         </dialog>
+    }
+}
+
+fn offer_row(
+    index: usize,
+    offer: &Offer<Goal>,
+    chosen: RwSignal<usize>,
+    go: impl Fn(usize) + 'static,
+) -> Html {
+    let look = match offer.kind.look {
+        Look::Icon(icon) => draw_icon(icon),
+        Look::State(state) => state_dot(state),
+    };
+    html! {
+        <li
+            id=format!("palette-{index}")
+            role="option"
+            aria-selected=move || (chosen.get() == index).to_string()
+            on:click=move |_| go(index)
+        >
+            {look}
+            <span class="row-title">{offer.title.clone()}</span>
+            <span class="palette-hint">{offer.detail.clone()}</span>
+        </li>
     }
 }
 

@@ -139,10 +139,11 @@ impl RenderedBody {
             let pause = if html.is_ok() { PAUSE } else { AGAIN };
             if !inner.is_over.get() {
                 let pieces = &mut *inner.pieces.borrow_mut();
-                match html {
-                    Ok(html) => pieces.show(&wanted, html),
+                if let Ok(html) = html {
+                    pieces.show(&wanted, html);
+                } else {
                     // The text stands there as it is, and is sent again.
-                    Err(_) => (pieces.rendered, pieces.open_asked) = (wanted.first, 0),
+                    (pieces.rendered, pieces.open_asked) = (wanted.first, 0);
                 }
             }
             sleep(pause).await;
@@ -219,7 +220,8 @@ impl Pieces {
     fn show(&mut self, wanted: &Wanted, html: Vec<JsValue>) {
         let mut html = html.into_iter();
         let finished = wanted.texts.len() - usize::from(wanted.open_length > 0);
-        for (piece, html) in self.finished.iter().skip(wanted.first).zip(html.by_ref().take(finished))
+        for (piece, html) in
+            self.finished.iter().skip(wanted.first).zip(html.by_ref().take(finished))
         {
             set_html(piece, &html);
         }

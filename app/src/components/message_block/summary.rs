@@ -17,9 +17,8 @@ pub(super) fn draw_summary(
 ) -> Html {
     match kind {
         BlockKind::Tool => {
-            let read = move |block: &Block| {
-                (block.tool_summary(&folder.get()), took(block.millis()))
-            };
+            let read =
+                move |block: &Block| (block.tool_summary(&folder.get()), took(block.millis()));
             let summary = Memo::new(move |_| cell.with_value(|block| block.with(read)));
             html! { {move || draw_tool(summary.get())} }
         }
@@ -29,7 +28,8 @@ pub(super) fn draw_summary(
             html! { {move || thought.get().map(draw_thought)} }
         }
         _ => {
-            let failed = Memo::new(move |_| cell.with_value(|b| b.with(|block| block.failed)));
+            let failed =
+                Memo::new(move |_| cell.with_value(|b| b.with(|block| block.trouble.is_some())));
             html! {
                 {move || {
                     failed.get().then(|| html! { <span class="message-block-summary">"failed"</span> })

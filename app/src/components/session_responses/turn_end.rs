@@ -26,7 +26,8 @@ pub(super) fn turn_end(key: &BlockKey, block: &ArcRwSignal<Block>, said: Said) -
     };
     let (key, failure) = (key.clone(), RwSignal::new(None::<String>));
     let can_retry = Memo::new(move |_| {
-        let is_last = said.blocks.with(|blocks| blocks.last().is_some_and(|(last, _)| *last == key));
+        let is_last =
+            said.blocks.with(|blocks| blocks.last().is_some_and(|(last, _)| *last == key));
         is_last && !said.works.get()
     });
     let session = said.session.get_value().filter(|_| !prompt.is_empty());

@@ -108,7 +108,7 @@ pub(super) fn draw_run_again(page: Page, given: Memo<Lineage>) -> Html {
             <h2 id="run-again-title">"Run "{page.job_name.get_value()}" again"</h2>
             <p class="field-help">"A new run from the beginning. This one stays as it is."</p>
             <form class="run-again-form" novalidate on:submit=start>
-                {draw_fields(draft)}
+                {draw_fields(&draft)}
                 <div class="button-row">
                     <button type="button" class="button" on:click=close>
                         "Cancel"
@@ -128,7 +128,8 @@ pub(super) fn draw_run_again(page: Page, given: Memo<Lineage>) -> Html {
 }
 
 /// The folder and the input, each above what is wrong with it.
-fn draw_fields(draft: Draft) -> Html {
+fn draw_fields(draft: &Draft) -> Html {
+    let draft = *draft;
     let takes_input = Memo::new(move |_| draft.page.takes_input());
     let reason = move |field| {
         draft.failure.get().filter(|(at_fault, _)| *at_fault == field).map(|(_, reason)| {

@@ -3,7 +3,7 @@
 
 use super::super::grouping::Step;
 use super::super::tool_summary::{Ending, ToolCall, ToolSummary};
-use super::{Block, BlockKind};
+use super::{Block, BlockKind, Trouble};
 
 /// What a part of a tool's body is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +54,10 @@ impl Block {
     pub(crate) fn parts(&self) -> impl Iterator<Item = (Part, &str)> {
         let ends = self.parts.iter().skip(1).map(|(_, start)| *start);
         let ends = ends.chain([self.body.len()]);
-        self.parts.iter().zip(ends).map(|((part, start), end)| {
-            (*part, self.body[*start..end].trim_end_matches('\n'))
-        })
+        self.parts
+            .iter()
+            .zip(ends)
+            .map(|((part, start), end)| (*part, self.body[*start..end].trim_end_matches('\n')))
     }
 
     /// What a part says, without the word that it begins with.
@@ -69,8 +70,10 @@ impl Block {
     pub(crate) fn tool_summary(&self, folder: &str) -> ToolSummary {
         let ending = match (self.completed, self.said(Part::Error)) {
             (false, _) => Ending::Running,
-            (true, _) if self.aborted => Ending::Aborted,
-            (true, Some(message)) => Ending::Failed { message, denied: self.denied },
+            (true, _) if self.trouble == Some(Trouble::Aborted) => Ending::Aborted,
+            (true, Some(message)) => {
+                Ending::Failed { message, denied: self.trouble == Some(Trouble::Denied) }
+            }
             (true, None) => Ending::Returned {
                 content: self.said(Part::Result).unwrap_or_default(),
                 details: self.said(Part::Details),
@@ -139,9 +142,9 @@ mod tests {
         assert_eq!(summary(&done).text(), "cargo test → exit 1");
         let failed = ended(|block| block.add_part(Part::Error, "no such command"));
         assert_eq!(summary(&failed).outcome, Some(Outcome::Failed));
-        let denied = Block { denied: true, ..failed.clone() };
+        let denied = Block { trouble: Some(Trouble::Denied), ..failed.clone() };
         assert_eq!(summary(&denied).outcome, Some(Outcome::Denied));
-        let aborted = Block { aborted: true, ..failed };
+        let aborted = Block { trouble: Some(Trouble::Aborted), ..failed };
         assert_eq!(summary(&aborted).outcome, Some(Outcome::Aborted));
     }
 

@@ -144,7 +144,7 @@ fn a_failure_says_why_below_what_was_written() {
         shown(&log),
         ["Message (m, failed): so far\n\nError: no model", "Message (m, cancelled): "]
     );
-    assert!(log.blocks()[0].1.borrow().failed);
+    assert_eq!(log.blocks()[0].1.borrow().trouble, Some(Trouble::Failed));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use wire::{PermissionKind, PermissionRequest, ToolError, ToolResult, Usage};
+use wire::{PermissionKind, PermissionRequest, Usage};
 
 use super::*;
 
@@ -102,12 +102,12 @@ fn tools_show_arguments_output_and_what_came_of_them() {
 
 #[test]
 fn how_a_tool_ended_is_known_by_its_code() {
-    for (code, failed, denied, aborted) in [
-        (None, true, false, false),
-        (Some("notFound"), true, false, false),
-        (Some("denied"), true, true, false),
-        (Some("rejected"), true, true, false),
-        (Some(ToolError::CUT_OFF), false, false, true),
+    for (code, trouble) in [
+        (None, Trouble::Failed),
+        (Some("notFound"), Trouble::Failed),
+        (Some("denied"), Trouble::Denied),
+        (Some("rejected"), Trouble::Denied),
+        (Some(ToolError::CUT_OFF), Trouble::Aborted),
     ] {
         let mut transcript: Transcript<Cell> = Transcript::default();
         let error = ToolError { message: text("no"), code: code.map(text) };
@@ -118,8 +118,7 @@ fn how_a_tool_ended_is_known_by_its_code() {
         };
         transcript.apply(0, now(end));
         let (_, block) = &transcript.blocks()[0];
-        let block = block.borrow();
-        assert_eq!((block.failed, block.denied, block.aborted), (failed, denied, aborted));
+        assert_eq!(block.borrow().trouble, Some(trouble), "{code:?}");
     }
 }
 

@@ -116,7 +116,7 @@ fn a_question_about_an_interrupted_work_comes_from_the_inbox() {
     let (ours, elsewhere) = (question(1, 0, 1), question(2, 5, 1));
     let permission = InboxItem { options: Vec::new(), ..question(3, 0, 1) };
     assert!(job.take_questions(&[ours.clone(), elsewhere.clone(), permission.clone()]));
-    assert_eq!(job.questions_about(1), [ours.clone()]);
+    assert_eq!(job.questions_about(1), std::slice::from_ref(&ours));
     assert_eq!(job.questions_about(0), []);
     assert!(!job.take_outdated());
 
