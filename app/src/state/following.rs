@@ -40,17 +40,30 @@ impl Following {
         self.follows = true;
     }
 
+    /// The content or the view has another size.
+    pub(crate) fn resized(&mut self, now: ViewPort) {
+        self.view = now;
+    }
+
     /// The view has moved. Only a person moves it up, unless the content got shorter or the view
-    /// higher; and only a person stops at the end of what is new.
+    /// higher; and only a person comes closer to the end: the browser keeps the distance when what
+    /// stands above changes.
     pub(crate) fn moved(&mut self, now: ViewPort) {
         let before = self.view;
         let has_shrunk = now.content < before.content || now.height > before.height;
         if now.top < before.top && !has_shrunk {
             self.follows = false;
-        } else if now.top > before.top && now.content - now.top - now.height <= END {
+        } else if now.distance() < before.distance() && now.distance() <= END && !has_shrunk {
             self.follows = true;
         }
         self.view = now;
+    }
+}
+
+impl ViewPort {
+    /// How far the end is below the view.
+    fn distance(self) -> i32 {
+        self.content - self.top - self.height
     }
 }
 
@@ -82,6 +95,9 @@ mod tests {
         assert!(!after(&up));
         assert!(!after(&[up[0], up[1], at(1200, 2400)]), "down, but not to the end");
         assert!(after(&[up[0], up[1], at(1860, 2400)]), "down to the end");
+        let near = [end, at(1470, 2000)];
+        assert!(!after(&[near[0], near[1], at(1570, 2100)]), "more above, at the same distance");
+        assert!(!after(&[near[0], near[1], at(1470, 1980)]), "closer, but only as it shrank");
     }
 
     #[test]
@@ -91,6 +107,10 @@ mod tests {
         following.stop();
         following.moved(at(1500, 2000));
         assert!(!following.follows(), "it has not moved");
+        following.resized(at(1500, 2300));
+        following.moved(at(1800, 2300));
+        assert!(following.follows(), "down to what has come since");
+        following.stop();
         following.resume();
         assert!(following.follows());
     }

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::wasm_bindgen::closure::Closure;
-use web_sys::{Element, Node, ResizeObserver};
+use web_sys::{Element, ResizeObserver};
 
 use crate::components::message_block::near::Near;
 use crate::state::following::{Following, ViewPort};
@@ -80,8 +80,10 @@ impl End {
             }
             wishes
         });
-        let selected = window_selection(end);
-        on_cleanup(move || selected.into_iter().for_each(WindowListenerHandle::remove));
+        Effect::new(move |_| {
+            let selection = SendWrapper::new(Selection::watch(end));
+            on_cleanup(move || drop(selection));
+        });
         end
     }
 
@@ -114,12 +116,11 @@ impl End {
 
     /// Scrolls to the end, if the reader wants to see it.
     fn keep(self) {
-        if self.following.try_get_value().is_some_and(Following::follows)
-            && let Some(element) = self.container.try_get_untracked().flatten()
-        {
+        let Some(element) = self.container.try_get_untracked().flatten() else { return };
+        if self.following.try_get_value().is_some_and(Following::follows) {
             element.set_scroll_top(element.scroll_height());
-            self.following.update_value(|following| following.moved(measure(&element)));
         }
+        self.following.try_update_value(|following| following.resized(measure(&element)));
     }
 
     fn change(self, change: impl FnOnce(&mut Following)) {
@@ -139,19 +140,33 @@ fn measure(element: &Element) -> ViewPort {
     }
 }
 
-/// Who selects a text wants to keep it in view. In the browser only.
-fn window_selection(end: End) -> Option<WindowListenerHandle> {
-    if cfg!(not(feature = "hydrate")) {
-        return None;
+/// Stops following while somebody selects a text: who does wants to keep it in view.
+struct Selection(Closure<dyn FnMut()>);
+
+/// The event of the document, which does not reach its window.
+const SELECTION_CHANGE: &str = "selectionchange";
+
+impl Selection {
+    fn watch(end: End) -> Self {
+        let closure = Closure::new(move || {
+            let Ok(Some(selection)) = window().get_selection() else { return };
+            if !selection.is_collapsed()
+                && let Some(container) = end.container.try_get_untracked().flatten()
+                && container.contains(selection.anchor_node().as_ref())
+            {
+                end.change(Following::stop);
+            }
+        });
+        let listener = closure.as_ref().unchecked_ref();
+        // Cannot fail for a document.
+        let _ = document().add_event_listener_with_callback(SELECTION_CHANGE, listener);
+        Self(closure)
     }
-    Some(window_event_listener_untyped("selectionchange", move |_| {
-        let Ok(Some(selection)) = window().get_selection() else { return };
-        let inside = |container: &Node| container.contains(selection.anchor_node().as_ref());
-        if !selection.is_collapsed()
-            && let Some(container) = end.container.try_get_untracked().flatten()
-            && inside(&container)
-        {
-            end.change(Following::stop);
-        }
-    }))
+}
+
+impl Drop for Selection {
+    fn drop(&mut self) {
+        let listener = self.0.as_ref().unchecked_ref();
+        let _ = document().remove_event_listener_with_callback(SELECTION_CHANGE, listener);
+    }
 }
