@@ -2,6 +2,7 @@
 
 pub(crate) mod bridge;
 pub(crate) mod markdown;
+pub(crate) mod session;
 pub(crate) mod stored;
 
 use std::fmt;

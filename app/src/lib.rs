@@ -11,6 +11,7 @@ pub mod api;
 mod badge;
 mod clock;
 mod components;
+mod download;
 mod events;
 mod explain;
 mod flow_chart;
@@ -31,6 +32,7 @@ mod router;
 #[cfg(feature = "ssr")]
 pub mod shell;
 mod state;
+mod storage;
 mod store_trouble;
 mod theme;
 mod title;

@@ -1,6 +1,6 @@
 //! What somebody chose in this browser, kept in its storage. In the browser only.
 
-use leptos::prelude::*;
+use crate::storage;
 
 /// A choice that lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(crate) enum Preference {
     JobView,
     /// `yes` if blocks that are still received are shown in full.
     Expanded,
+    /// `sends` if Enter sends prompts; without it, Enter begins a line.
+    Enter,
 }
 
 impl Preference {
@@ -22,22 +24,18 @@ impl Preference {
             Self::Sidebar => "portal-sidebar",
             Self::JobView => "portal-job-view",
             Self::Expanded => "portal-expanded",
+            Self::Enter => "portal-enter",
         }
     }
 }
 
 /// What was chosen, unless the browser keeps nothing.
 pub(crate) fn read(preference: Preference) -> Option<String> {
-    window().local_storage().ok()??.get_item(preference.key()).ok()?
+    storage::read(preference.key())
 }
 
-/// Keeps a choice, or forgets it.
+/// Keeps a choice, or forgets it. A browser that keeps nothing still shows the choice until the page
+/// is left.
 pub(crate) fn write(preference: Preference, value: Option<&str>) {
-    // A browser that keeps nothing still shows the choice until the page is left.
-    if let Ok(Some(storage)) = window().local_storage() {
-        let _ = match value {
-            Some(value) => storage.set_item(preference.key(), value),
-            None => storage.remove_item(preference.key()),
-        };
-    }
+    storage::write(preference.key(), value);
 }

@@ -4,13 +4,13 @@
 //!
 //! What pages decide without signals stands by itself: [`tool_summary`] and [`grouping`] (tool
 //! calls), [`height`], [`live_markdown`] and [`following`] (long and growing texts), [`outline`]
-//! (jobs), [`composer`], [`palette`], and the wording of [`duration`], [`title`] and [`stop_question`].
+//! (jobs), [`composer`], [`palette`], [`session_head`], and the wording of [`duration`], [`title`] and
+//! [`stop_question`].
 
 pub(crate) mod alive;
 pub(crate) mod blocks;
 pub(crate) mod bridge;
 pub(crate) mod budget;
-#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod composer;
 pub(crate) mod duration;
 pub(crate) mod feed;
@@ -23,6 +23,7 @@ pub(crate) mod live_markdown;
 pub(crate) mod outline;
 pub(crate) mod palette;
 pub(crate) mod project;
+pub(crate) mod session_head;
 mod signals;
 pub(crate) mod spending;
 #[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]

@@ -23,6 +23,16 @@ pub(crate) fn state_dot(state: AliveState) -> Html {
     }
 }
 
+/// The icon and the word of a state, in its colour. `name` is the one that style sheets know.
+pub(crate) fn state_badge(name: &'static str, icon: Icon, word: &'static str) -> Html {
+    html! {
+        <span class="state-badge" data-state=name>
+            {draw_icon(icon)}
+            {word}
+        </span>
+    }
+}
+
 fn alive_look(state: AliveState) -> (Icon, &'static str) {
     match state {
         AliveState::Working => (Icon::Working, "Working"),

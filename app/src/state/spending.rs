@@ -48,6 +48,12 @@ impl Spending {
     }
 }
 
+/// `12.3k tokens`: what was used in all, for where there is little room.
+pub(crate) fn tokens(usage: &Usage) -> Option<String> {
+    let all = usage.input_tokens + usage.output_tokens;
+    (all > 0).then(|| format!("{} tokens", count(all)))
+}
+
 /// `12.3k tokens in, 456 out, cost 1.5`; `None` if nothing was used.
 pub(crate) fn describe(usage: &Usage) -> Option<String> {
     if usage.is_empty() {
@@ -93,6 +99,12 @@ mod tests {
         ] {
             assert_eq!(describe(&usage).as_deref(), words);
         }
+    }
+
+    #[test]
+    fn where_there_is_little_room_tokens_are_summed_up() {
+        assert_eq!(tokens(&used(0, 0, None)), None);
+        assert_eq!(tokens(&used(8_000, 500, Some(1.0))).as_deref(), Some("8.5k tokens"));
     }
 
     #[test]

@@ -1,13 +1,16 @@
-//! `#session-ui`: the conversation above, the user's form below.
+//! `#session-ui`: what the session is, its conversation, and the composer below.
 //!
 //! `?task=ID` is the task started last, so that a reload returns to it, too.
 
+mod about;
 mod budget;
+mod composer;
 mod continuation;
 mod extensions;
+mod header;
+mod keyboard;
 mod leaving;
-mod permissions;
-mod request;
+mod popup;
 
 use std::cell::Cell;
 
@@ -17,6 +20,7 @@ use leptos::task::spawn_local;
 use wire::{SessionId, TaskId};
 
 use super::{Note, session_query};
+use crate::api::ApiError;
 use crate::components::permission_card::mark_title;
 use crate::components::resize_bar::{Axis, ResizeBar};
 use crate::components::session_responses::SessionResponses;
@@ -25,9 +29,12 @@ use crate::poll::{Connection, explain_loss};
 use crate::router::{address, replacer};
 use crate::state::feed::Feed;
 use crate::title::window_title;
+use about::About;
+use composer::Request;
 use continuation::Continue;
-use leaving::Left;
-use request::Request;
+use header::draw_header;
+use keyboard::follow_keyboard;
+use leaving::{Left, close_session};
 
 /// The view of a running session.
 #[component]
@@ -49,7 +56,11 @@ pub(super) fn SessionView(id: SessionId) -> Html {
             keep_in_address(task);
         }
     });
+    let about = About::new(id, feed);
+    follow_keyboard();
     let left = RwSignal::new(None::<Left>);
+    let failure = RwSignal::new(None::<String>);
+    let close = close_session(id, left, failure);
     let request_part = NodeRef::<Div>::new();
 
     html! {
@@ -74,11 +85,13 @@ pub(super) fn SessionView(id: SessionId) -> Html {
             }
             None => {
                 let responses = html! { <SessionResponses feed=feed id="session-part" /> };
-                let request = html! { <Request id=id task=task feed=feed left=left /> };
+                let request = html! {
+                    <Request about=about task=task left=left close=close failure=failure />
+                };
                 html! {
-                    {window_title(move || mark_title("Session", feed.waiting.get() > 0))}
+                    {window_title(move || mark_title(&about.title(), feed.waiting.get() > 0))}
                     <div id="session-ui">
-                        <h1 class="visually-hidden">"Session"</h1>
+                        {draw_header(about, close)}
                         <ConnectionBanner id=id feed=feed />
                         {responses}
                         <ResizeBar
@@ -115,16 +128,18 @@ fn keep_in_address(id: SessionId, named: Option<TaskId>) -> impl Fn(TaskId) {
     }
 }
 
-/// Explains why nothing arrives, if that is so.
+/// Explains why nothing arrives, if that is so. That the server can't be reached is said on every page.
 #[component]
 fn ConnectionBanner(id: SessionId, feed: Feed) -> Html {
     let text = move || match feed.connection.get() {
-        Connection::Connecting | Connection::Live => None,
-        Connection::Lost(error) => Some(explain_loss(&error)),
-        Connection::Ended => Some("This session has ended.".to_owned()),
-        Connection::NotFound => {
-            Some("There is no such session, or it no longer exists.".to_owned())
-        }
+        Connection::Connecting | Connection::Live | Connection::Lost(ApiError::Unreachable) => None,
+        Connection::Lost(error) => Some(html! { {explain_loss(&error)} }),
+        Connection::Ended => Some(html! { "This session has ended." }),
+        Connection::NotFound => Some(html! {
+            "This session has gone. Look in "
+            <a href="/history.html">"History"</a>
+            "."
+        }),
     };
     html! {
         <div role="status" class="connection">

@@ -18,7 +18,7 @@ pub(crate) struct Key<'a> {
 pub(crate) struct Moment {
     /// Whether the agent works.
     pub(crate) working: bool,
-    /// Whether the box has no text but blanks.
+    /// Whether there is nothing to send: no text but blanks, and no task that does without.
     pub(crate) empty: bool,
     /// Whether completions are offered.
     pub(crate) completing: bool,
@@ -93,7 +93,8 @@ pub(crate) fn primary(moment: Moment) -> Act {
 /// Whether the button for something can be pressed.
 pub(crate) fn is_enabled(act: Act, moment: Moment) -> bool {
     match act {
-        Act::Send => !moment.working && !moment.empty,
+        // Also with an empty box: that the agent is idle must be seen.
+        Act::Send => !moment.working,
         Act::Queue => moment.working && !moment.empty,
         Act::Steer => moment.working && !moment.empty && moment.can_steer,
         Act::Abort => moment.working,
@@ -180,7 +181,7 @@ mod tests {
         let steers_nothing = Moment { can_steer: true, ..WORKING_EMPTY };
         for (moment, first, enabled) in [
             (IDLE, Send, &[Send][..]),
-            (IDLE_EMPTY, Send, &[]),
+            (IDLE_EMPTY, Send, &[Send]),
             (WORKING, Queue, &[Queue, Abort]),
             (WORKING_EMPTY, Abort, &[Abort]),
             (steers, Queue, &[Queue, Steer, Abort]),

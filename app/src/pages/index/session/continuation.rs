@@ -8,6 +8,8 @@ use crate::api;
 use crate::html::{Html, html};
 use crate::pages::index::session_url;
 use crate::router::navigator;
+use crate::state::composer::draft_key;
+use crate::storage;
 
 /// The button, and the reason if the session can't be continued.
 #[component]
@@ -21,7 +23,10 @@ pub(super) fn Continue(id: SessionId) -> Html {
         let navigate = navigate.clone();
         spawn_local(async move {
             match api::continue_session(id).await {
-                Ok(new) => navigate(&session_url(new)),
+                Ok(new) => {
+                    hand_over_draft(id, new);
+                    navigate(&session_url(new));
+                }
                 Err(error) => {
                     failure.set(Some(error.to_string()));
                     starting.set(false);
@@ -44,5 +49,13 @@ pub(super) fn Continue(id: SessionId) -> Html {
                 failure.get().map(|reason| html! { <p class="failure" role="alert">{reason}</p> })
             }}
         </div>
+    }
+}
+
+/// What was typed in the closed session goes on in the new one.
+fn hand_over_draft(from: SessionId, to: SessionId) {
+    let (from, to) = (draft_key(&from.to_string()), draft_key(&to.to_string()));
+    if let Some(text) = storage::read(&from) {
+        storage::write(&to, Some(&text));
     }
 }

@@ -15,26 +15,40 @@ pub(super) enum Left {
     ServerStopped,
 }
 
-/// The buttons `#stop-server-button` and `#close-session-button`.
-#[component]
-pub(super) fn LeaveButtons(
+/// Ends the session and leaves the page.
+pub(super) fn close_session(
     id: SessionId,
     left: RwSignal<Option<Left>>,
     failure: RwSignal<Option<String>>,
-) -> Html {
-    let close = move |_| {
+) -> Callback<()> {
+    Callback::new(move |()| {
         spawn_local(async move {
             match end_session(id).await {
                 Ok(()) => leave(left, Left::Closed),
                 Err(error) => failure.set(Some(error.to_string())),
             }
         });
-    };
+    })
+}
+
+/// The buttons `#stop-server-button` and `#close-session-button`.
+#[component]
+pub(super) fn LeaveButtons(
+    id: SessionId,
+    left: RwSignal<Option<Left>>,
+    close: Callback<()>,
+    failure: RwSignal<Option<String>>,
+) -> Html {
     let stopped = Callback::new(move |()| leave(left, Left::ServerStopped));
     html! {
-        <div class="button-group">
+        <div class="leave-buttons">
             <StopServer own=Some(id) on_stopped=stopped failure=failure />
-            <button type="button" id="close-session-button" class="button" on:click=close>
+            <button
+                type="button"
+                id="close-session-button"
+                class="button"
+                on:click=move |_| close.run(())
+            >
                 "Close Session"
             </button>
         </div>

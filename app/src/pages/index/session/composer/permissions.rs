@@ -1,27 +1,20 @@
-//! The permission mode of the running session.
+//! The permission mode of the session.
 
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use wire::{PermissionMode, SessionId};
+use wire::PermissionMode;
 
+use super::super::about::About;
 use crate::api;
 use crate::components::permission_select::PermissionSelect;
 use crate::html::{Html, html};
-use crate::load::{Load, Loader};
 
 /// Shows the session's permission mode, and changes it.
 #[component]
-pub(super) fn PermissionChoice(id: SessionId, failure: RwSignal<Option<String>>) -> Html {
-    let sessions = Loader::new(api::sessions);
+pub(super) fn PermissionChoice(about: About, failure: RwSignal<Option<String>>) -> Html {
     let chosen = RwSignal::new(None::<PermissionMode>);
     let mode = Signal::derive(move || {
-        let known = sessions.state.with(|state| match state {
-            Load::Ready(list) => {
-                let own = list.sessions.iter().find(|one| one.session_id == id);
-                own.map(|own| own.permissions)
-            }
-            _ => None,
-        });
+        let known = about.of_head(|head| head.permissions);
         chosen.get().or(known)
     });
     let choose = move |mode: PermissionMode| {
@@ -29,7 +22,7 @@ pub(super) fn PermissionChoice(id: SessionId, failure: RwSignal<Option<String>>)
         chosen.set(Some(mode));
         failure.set(None);
         spawn_local(async move {
-            if let Err(error) = api::set_permissions(id, mode).await {
+            if let Err(error) = api::set_permissions(about.id(), mode).await {
                 chosen.try_set(before);
                 failure.try_set(Some(error.to_string()));
             }
