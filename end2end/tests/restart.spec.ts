@@ -15,13 +15,13 @@ test.describe("a server that comes back", () => {
     await session.ask("say one, wait 60 seconds");
     await expect(session.body(session.of("message"))).toHaveText("one");
     await lasting.kill();
-    await expect(page.locator(".banner")).toContainText("the server has stopped");
+    await expect(page.locator(".server-bar")).toContainText("Server unreachable");
     const answers: string[] = [];
     page.on("response", async (response) => {
       if (response.url().includes("/api/copilot/live/")) answers.push(await response.text());
     });
     await lasting.startAgain();
-    await expect(page.locator(".banner")).toBeHidden({ timeout: 15_000 });
+    await expect(page.locator(".server-bar")).toBeHidden({ timeout: 15_000 });
     await expect(session.container).toContainText("interrupted: the server stopped");
     await expect(session.of("message").filter({ hasText: "one" })).toHaveCount(1);
     expect(answers.join()).toContain("interrupted: the server stopped");
@@ -57,9 +57,9 @@ test.describe("a server that comes back", () => {
     const approve = session.cards.locator(".permission-approve");
     await expect(approve).toBeVisible();
     await lasting.kill();
-    await expect(page.locator(".banner")).toContainText("the server has stopped");
+    await expect(page.locator(".server-bar")).toContainText("Server unreachable");
     await lasting.startAgain();
-    await expect(page.locator(".banner")).toBeHidden({ timeout: 15_000 });
+    await expect(page.locator(".server-bar")).toBeHidden({ timeout: 15_000 });
     await expect(session.container).toContainText("interrupted: the server stopped");
     await expect(approve).toHaveCount(1);
     await approve.click();

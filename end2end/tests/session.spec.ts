@@ -176,10 +176,11 @@ test("a lost connection is told, and nothing is lost or shown twice", async ({ p
   const live = "**/live/**";
   await page.route(live, (route) => route.abort("connectionreset"));
   await session.ask("Stream 100 deltas with 1 ms between deltas after 0 ms.");
-  await expect(page.locator(".banner")).toContainText("Connection lost");
+  await expect(page.locator(".server-bar")).toContainText("Server unreachable. Retrying; your text is safe.");
+  await expect(page.locator(".banner"), "it is said once").toHaveCount(0);
   await page.unroute(live);
   await session.ready();
-  await expect(page.locator(".banner")).toHaveCount(0);
+  await expect(page.locator(".server-bar")).toHaveCount(0);
   await expect(session.of("user")).toHaveCount(2);
   const text = await session.body(session.of("message").last()).textContent();
   expect(text!.match(/<\d+:/g)).toHaveLength(100);
@@ -222,7 +223,9 @@ test("an error in the session is shown, and a crash ends it", async ({ page }) =
 
 test("a session that is not there is said to be so", async ({ page, open }) => {
   await open("/index.html?session=session-00000000-0000-4000-8000-000000000000");
-  await expect(page.locator(".banner")).toContainText("no such session");
+  await expect(page.locator(".banner")).toHaveText("This session has gone. Look in History.");
+  await expect(page.locator("#session-state")).toHaveText("Gone");
+  await expect(page.locator(".banner a")).toHaveAttribute("href", "/history.html");
   await open("/index.html?session=nonsense");
   await expect(page.locator("#session-note")).toContainText("names no session");
 });

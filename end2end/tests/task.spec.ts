@@ -141,10 +141,12 @@ test("a task can be chosen and started without a mouse", async ({ page }) => {
   await session.task.focus();
   await page.keyboard.press("ArrowDown");
   await expect(session.task).toHaveValue("succeed");
-  for (const next of [page.locator("#permission-select"), page.locator("#extensions-button"), page.locator("#budget-button"), session.prompt]) {
+  for (const next of [page.locator("#permission-select"), page.locator("#budget-button")]) {
     await page.keyboard.press("Tab");
     await expect(next).toBeFocused();
   }
+  await page.keyboard.press("Control+L");
+  await expect(session.prompt).toBeFocused();
   await page.keyboard.press("Control+Enter");
   await expect(session.titled("TaskDecision").last()).toContainText("[TASK SUCCEEDED]");
   await expect(session.task).toHaveValue("");
@@ -206,11 +208,11 @@ test("a lost connection to a task is told, and nothing is shown twice", async ({
   const live = "**/api/copilot/live/**";
   await page.route(live, (route) => route.abort("connectionreset"));
   await session.begin("fail");
-  await expect(page.locator(".banner")).toContainText("Connection lost");
+  await expect(page.locator(".server-bar")).toContainText("Server unreachable");
   await expect(session.send).toBeDisabled();
   await page.unroute(live);
   await session.ready();
-  await expect(page.locator(".banner")).toHaveCount(0);
+  await expect(page.locator(".server-bar")).toHaveCount(0);
   await expect(session.titled("TaskDecision")).toHaveCount(5);
 });
 
@@ -240,6 +242,7 @@ test.describe("on a phone", () => {
 
   test("the longest name fits", async ({ page }) => {
     const session = await startSession(page);
+    await page.locator("#choices-button").tap();
     const last = session.task.locator("option").last();
     await session.task.selectOption((await last.getAttribute("value"))!);
     const overflow = () =>
