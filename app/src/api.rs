@@ -1,5 +1,6 @@
 //! Every request that a page makes. Pages call these functions and nothing else.
 
+pub(crate) mod alive;
 pub(crate) mod bridge;
 pub(crate) mod markdown;
 pub(crate) mod session;

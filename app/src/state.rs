@@ -26,7 +26,6 @@ pub(crate) mod project;
 pub(crate) mod session_head;
 mod signals;
 pub(crate) mod spending;
-#[cfg_attr(not(test), expect(dead_code, reason = "drawn by pages that are still to come"))]
 pub(crate) mod stop_question;
 pub(crate) mod stored_run;
 pub(crate) mod title;

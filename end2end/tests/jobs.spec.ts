@@ -159,7 +159,7 @@ base.describe("Stop Server", () => {
     await hydrated(page);
     await page.locator("#stop-server-button").click();
     const question = page.getByRole("dialog");
-    await expect(question).toContainText("This interrupts the job never end.");
+    await expect(question).toContainText("Interrupts never end. History is not kept.");
     await question.getByRole("button", { name: "Stop Server" }).click();
     await expect(page.locator("#session-note")).toContainText("server has been stopped");
     expect(await portal.ended()).toBe(0);

@@ -24,6 +24,9 @@ pub struct ConfigReply {
     /// Whether callers must log in, and so can log out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub locked: bool,
+    /// Whether what happened is kept when the server stops.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lasting: bool,
     /// What people should know about this server, such as settings that are ignored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notices: Vec<String>,
@@ -85,11 +88,12 @@ mod tests {
             version: "1.2.3".into(),
             permissions: PermissionMode::Ask,
             locked: false,
+            lasting: false,
             notices: Vec::new(),
         };
         assert_eq!(json(&reply), r#"{"repoRoot":"/src","version":"1.2.3","permissions":"ask"}"#);
-        let reply = ConfigReply { locked: true, ..reply };
-        assert!(json(&reply).ends_with(r#","locked":true}"#));
+        let reply = ConfigReply { locked: true, lasting: true, ..reply };
+        assert!(json(&reply).ends_with(r#","locked":true,"lasting":true}"#));
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub(super) fn config_reply(state: &AppState) -> ConfigReply {
         version: env!("CARGO_PKG_VERSION").into(),
         permissions: state.sessions.policy().rights().permissions,
         locked: state.policy.access.is_locked(),
+        lasting: state.sessions.live().shared().journal().is_lasting(),
         notices: state.notices.all(),
     }
 }

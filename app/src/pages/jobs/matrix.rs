@@ -40,7 +40,7 @@ pub(super) fn Matrix(draft: Draft, stopped: RwSignal<bool>) -> Html {
                         <td class="matrix-head" colspan=columns>
                             <div class="matrix-title-row">
                                 <h1 class="matrix-title">"Available Jobs"</h1>
-                                <StopServer own=None on_stopped=on_stopped failure=failure />
+                                <StopServer on_stopped=on_stopped failure=failure />
                             </div>
                         </td>
                     </tr>

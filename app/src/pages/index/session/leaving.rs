@@ -34,7 +34,6 @@ pub(super) fn close_session(
 /// The buttons `#stop-server-button` and `#close-session-button`.
 #[component]
 pub(super) fn LeaveButtons(
-    id: SessionId,
     left: RwSignal<Option<Left>>,
     close: Callback<()>,
     failure: RwSignal<Option<String>>,
@@ -42,7 +41,7 @@ pub(super) fn LeaveButtons(
     let stopped = Callback::new(move |()| leave(left, Left::ServerStopped));
     html! {
         <div class="leave-buttons">
-            <StopServer own=Some(id) on_stopped=stopped failure=failure />
+            <StopServer on_stopped=stopped failure=failure />
             <button
                 type="button"
                 id="close-session-button"
