@@ -2,6 +2,7 @@
 
 pub(crate) mod alive;
 pub(crate) mod bridge;
+pub(crate) mod folder;
 pub(crate) mod markdown;
 pub(crate) mod session;
 pub(crate) mod stored;

@@ -4,6 +4,7 @@ pub(crate) mod budget_meters;
 pub(crate) mod confirm;
 pub(crate) mod diff;
 pub(crate) mod flow_chart;
+pub(crate) mod folder_field;
 pub(crate) mod frame;
 pub(crate) mod icon;
 pub(crate) mod log_line;

@@ -15,6 +15,8 @@ pub(crate) enum Preference {
     Expanded,
     /// `sends` if Enter sends prompts; without it, Enter begins a line.
     Enter,
+    /// The folders that were used last, one a line.
+    Folders,
 }
 
 impl Preference {
@@ -25,6 +27,7 @@ impl Preference {
             Self::JobView => "portal-job-view",
             Self::Expanded => "portal-expanded",
             Self::Enter => "portal-enter",
+            Self::Folders => "portal-folders",
         }
     }
 }

@@ -4,8 +4,8 @@
 //!
 //! What pages decide without signals stands by itself: [`tool_summary`] and [`grouping`] (tool
 //! calls), [`height`], [`live_markdown`] and [`following`] (long and growing texts), [`outline`]
-//! (jobs), [`composer`], [`palette`], [`session_head`], and the wording of [`duration`], [`title`] and
-//! [`stop_question`].
+//! (jobs), [`composer`], [`palette`], [`session_head`], [`folders`], and the wording of [`duration`],
+//! [`title`] and [`stop_question`].
 
 pub(crate) mod alive;
 pub(crate) mod blocks;
@@ -14,6 +14,7 @@ pub(crate) mod budget;
 pub(crate) mod composer;
 pub(crate) mod duration;
 pub(crate) mod feed;
+pub(crate) mod folders;
 pub(crate) mod following;
 pub(crate) mod grouping;
 pub(crate) mod height;

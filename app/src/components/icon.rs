@@ -23,6 +23,12 @@ pub(crate) fn state_dot(state: AliveState) -> Html {
     }
 }
 
+/// The icon and the word of what is alive, in the colour of its state.
+pub(crate) fn alive_badge(state: AliveState) -> Html {
+    let (icon, word) = alive_look(state);
+    state_badge(state.as_str(), icon, word)
+}
+
 /// The icon and the word of a state, in its colour. `name` is the one that style sheets know.
 pub(crate) fn state_badge(name: &'static str, icon: Icon, word: &'static str) -> Html {
     html! {

@@ -24,10 +24,12 @@ use crate::state::feed::{BlockEntry, Feed};
 use crate::state::grouping::Group;
 use crate::state::spending::Spending;
 use crate::state::transcript::Remark;
-use clicks::{copy_code, refuse_own_address};
+use clicks::refuse_own_address;
 use rows::{Row, Rows};
 use turn_end::turn_end;
 use view::End;
+
+pub(crate) use clicks::copy_code;
 
 /// What to draw, and where answers go.
 #[derive(Clone, Copy)]

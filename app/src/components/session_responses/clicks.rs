@@ -10,7 +10,7 @@ use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlAnchorElement};
 
 /// Handles copy buttons.
-pub(super) fn copy_code(event: &MouseEvent) {
+pub(crate) fn copy_code(event: &MouseEvent) {
     let button = event_target::<Element>(event);
     if !button.class_list().contains("copy-button") {
         return;

@@ -158,7 +158,7 @@ pub(super) fn Request(
                 })
         }}
         <div class="request-foot">
-            <LeaveButtons id=about.id() left=left close=close failure=failure />
+            <LeaveButtons left=left close=close failure=failure />
             <SessionMeters known=budget />
             {draw_enter(composer.enter_sends)}
         </div>
