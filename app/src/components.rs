@@ -18,6 +18,5 @@ pub(crate) mod session_responses;
 pub(crate) mod sidebar;
 pub(crate) mod split;
 pub(crate) mod stop_server;
-pub(crate) mod to_index;
 pub(crate) mod verdicts;
 pub(crate) mod work_mark;

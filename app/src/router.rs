@@ -111,15 +111,7 @@ fn decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Goes to another address, with an entry in the history of the browser.
-pub(crate) fn go(url: &str) {
-    #[cfg(feature = "hydrate")]
-    browser::go(address(), url, browser::Entry::New);
-    #[cfg(not(feature = "hydrate"))]
-    redirect(url);
-}
-
-/// What goes to another address later, when no context is at hand.
+/// What goes to another address, with an entry in the history of the browser.
 pub(crate) fn navigator() -> impl Fn(&str) + Clone + Send + 'static {
     let address = address();
     move |url| {
@@ -139,21 +131,6 @@ pub(crate) fn replacer() -> impl Fn(&str) + Clone + Send + 'static {
         #[cfg(not(feature = "hydrate"))]
         let _ = (address, url);
     }
-}
-
-/// Tells the client of a request to go elsewhere.
-#[cfg(not(feature = "hydrate"))]
-fn redirect(url: &str) {
-    #[cfg(feature = "ssr")]
-    if let Some(response) = use_context::<leptos_axum::ResponseOptions>() {
-        use axum::http::{HeaderValue, StatusCode, header};
-        response.set_status(StatusCode::FOUND);
-        if let Ok(url) = HeaderValue::from_str(url) {
-            response.insert_header(header::LOCATION, url);
-        }
-    }
-    #[cfg(not(feature = "ssr"))]
-    let _ = url;
 }
 
 /// The path and the query.

@@ -20,8 +20,9 @@ test("the matrix has a row for each keyword and a button for each job", async ({
   await expect(page.locator(".matrix-keyword")).toHaveText(["short", "long"]);
   await expect(jobs.buttons).toHaveText(["Greet", "Repeat", "Endless"]);
   // Rows are filled up with empty cells.
-  await expect(page.locator("#matrix-table tbody tr").nth(0).locator("td")).toHaveText(["Greet", "", "Repeat"]);
-  await expect(page.locator("#matrix-table tbody tr").nth(1).locator("td")).toHaveText(["Endless", "", ""]);
+  const cells = page.locator("#matrix-table tbody tr");
+  await expect(cells.nth(0).locator("td")).toHaveText([/^Greet/, "", /^Repeat/]);
+  await expect(cells.nth(1).locator("td")).toHaveText([/^Endless/, "", ""]);
 });
 
 test("one job at a time is selected, and only what it takes is enabled", async ({ page }) => {
@@ -85,7 +86,7 @@ test("the input goes to the job, and a job that needs some says so", async ({ pa
 
 test("a folder that is not there is told, and nothing is lost", async ({ page }) => {
   const jobs = await JobsPage.open(page, "/no/such folder");
-  await expect(page.locator("#user-input-part .path")).toHaveText("/no/such folder");
+  await expect(jobs.folder).toHaveValue("/no/such folder");
   await jobs.job("repeat").click();
   await jobs.input.fill("precious");
   await jobs.start.click();
@@ -94,9 +95,48 @@ test("a folder that is not there is told, and nothing is lost", async ({ page })
   await expect(jobs.start).toBeEnabled();
 });
 
-test("without a folder the page goes to the start", async ({ page }) => {
+test("without a folder the page takes the default one", async ({ page, request }) => {
+  const { repoRoot } = await (await request.get("/api/config")).json();
   await page.goto("/jobs.html");
-  await expect(page).toHaveURL(/index\.html$/);
+  const jobs = new JobsPage(page);
+  await expect(jobs.buttons.first()).toBeVisible();
+  await expect(page).toHaveURL(/\/jobs\.html$/);
+  await expect(jobs.folder).toHaveValue(repoRoot);
+});
+
+test("each job says what it is for, how large it is and what it needs", async ({ page }) => {
+  const jobs = await JobsPage.open(page);
+  await expect(jobs.about("greet & go")).toHaveText("1 task");
+  await expect(jobs.about("repeat")).toContainText("Says again what it is told");
+  await expect(jobs.about("repeat")).toContainText("1 task · needs input");
+  await expect(jobs.job("repeat")).toHaveAccessibleDescription(/Says again .* needs input/);
+  // All of the cell selects, and cells are as high as their text.
+  await jobs.cell("repeat").click();
+  await expect(jobs.job("repeat")).toHaveClass(/selected/);
+  expect((await jobs.cell("never end").boundingBox())!.height).toBeLessThan(120);
+});
+
+test("the folder is changed where the job is chosen, and a reload keeps it", async ({ page, request }) => {
+  const jobs = await JobsPage.open(page, "/no/such folder");
+  await jobs.job("greet & go").click();
+  await jobs.folder.fill("/");
+  await jobs.folder.blur();
+  await expect(jobs.job("greet & go")).toHaveClass(/selected/);
+  expect(new URL(page.url()).searchParams.get("wb")).toBe("/");
+  const started = await jobs.opens(jobs.start);
+  const status = await request.get(`/api/copilot/job/${started.searchParams.get("jobId")}/status`);
+  expect(await status.json()).toMatchObject({ folder: "/" });
+  await page.reload();
+  await expect(jobs.folder).toHaveValue("/");
+});
+
+test("a link that names a job has it chosen", async ({ page }) => {
+  await page.goto("/jobs.html?wb=%2F&job=repeat");
+  const jobs = new JobsPage(page);
+  await expect(jobs.start).toHaveText("Start Job: repeat");
+  await page.goto("/jobs.html?wb=%2F&job=nothing");
+  await expect(jobs.start).toHaveText("Job Not Selected");
+  await expect(jobs.input).toHaveAttribute("placeholder", "Choose a job on the left.");
 });
 
 test("the start page lists jobs with their status and a way to them", async ({ page, request, open }) => {
@@ -116,6 +156,18 @@ test("the start page lists jobs with their status and a way to them", async ({ p
   await expect(page).toHaveURL(new RegExp(`/jobTracking\\.html\\?jobName=never(%20|\\+)end&jobId=${jobId}$`));
 });
 
+test("on a phone every job has the width of the screen", async ({ page }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  const jobs = await JobsPage.open(page);
+  for (const name of ["greet & go", "repeat", "never end"]) {
+    const cell = (await jobs.cell(name).boundingBox())!;
+    expect(cell.width).toBeGreaterThan(340);
+    expect(cell.height).toBeGreaterThanOrEqual(44);
+  }
+  await jobs.cell("never end").click();
+  await expect(jobs.start).toHaveText("Start Job: never end");
+});
+
 test("on a phone the parts follow each other and nothing is cut off", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   const jobs = await JobsPage.open(page);
@@ -133,6 +185,25 @@ test("jobs are chosen by keyboard", async ({ page }) => {
   await expect(jobs.job("never end")).toHaveAttribute("aria-pressed", "true");
   await page.keyboard.press("Enter");
   await expect(jobs.job("never end")).toHaveAttribute("aria-pressed", "false");
+});
+
+test("a job is started by keyboard alone", async ({ page }) => {
+  await JobsPage.open(page);
+  const press = async (key: string, until: string): Promise<void> => {
+    const focused = () => page.evaluate(() => document.activeElement?.id || document.activeElement?.getAttribute("data-job-name"));
+    for (let presses = 0; (await focused()) !== until; presses++) {
+      expect(presses, `${key} never came to ${until}`).toBeLessThan(60);
+      await page.keyboard.press(key);
+    }
+  };
+  await press("Tab", "repeat");
+  await page.keyboard.press("Enter");
+  await press("Tab", "user-input-textarea");
+  await page.keyboard.type("by hand");
+  await press("Tab", "start-job-button");
+  const popup = page.waitForEvent("popup");
+  await page.keyboard.press("Enter");
+  expect((await popup).url()).toContain("jobName=repeat&jobId=job-");
 });
 
 base.describe("Stop Server", () => {

@@ -4,7 +4,7 @@ use super::value::Value;
 use super::{Element, Html, Kind, Part};
 
 /// Elements without an end.
-const VOID: [&str; 6] = ["br", "hr", "img", "input", "link", "meta"];
+const VOID: [&str; 7] = ["br", "col", "hr", "img", "input", "link", "meta"];
 
 /// Ends what can change. Browsers keep a node for it.
 const END: &str = "<!>";

@@ -1,4 +1,5 @@
-//! `/jobs?wb=DIR`: select a job for the folder DIR.
+//! `/jobs?wb=DIR&job=NAME`: choose a job for the folder DIR, which can be changed. Without a folder it
+//! is the repository; with a name, that job is chosen at first.
 
 mod matrix;
 
@@ -8,27 +9,71 @@ use wire::{ErrorName, JobId, JobList};
 
 use super::index::Note;
 use crate::api::{self, ApiError};
+use crate::components::folder_field::{folder_field, remember_folder};
+use crate::components::page_header::plain_header;
 use crate::components::split::Split;
-use crate::components::to_index::ToIndex;
+use crate::config;
 use crate::explain::Known;
 use crate::html::{Html, html};
-use crate::links::tracking_url;
+use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
-use crate::router::address;
+use crate::router::{address, replacer};
+use crate::state::folders::tidy;
 use crate::title::window_title;
 use matrix::Matrix;
 
-/// The page. Without a folder it redirects to the start page.
+/// The page.
 #[component]
 pub(crate) fn JobsPage() -> Html {
     let address = address();
-    let folder = move || address.argument("wb").filter(|folder| !folder.is_empty());
-
+    let repo_root = config().repo_root;
+    let wanted = Memo::new(move |_| {
+        let folder = address.argument("wb").filter(|folder| !folder.is_empty());
+        folder.unwrap_or_else(|| repo_root.clone())
+    });
+    let named = Memo::new(move |_| address.argument("job"));
+    let draft = Draft {
+        folder: RwSignal::new(wanted.get_untracked()),
+        list: Loader::new(api::jobs),
+        selected: RwSignal::new(named.get_untracked()),
+        input: RwSignal::new(String::new()),
+        starting: RwSignal::new(false),
+        failure: RwSignal::new(None),
+        started: RwSignal::new(None),
+    };
+    // A link to this page while it is shown: what was typed stays.
+    Effect::new(move |before: Option<()>| {
+        let (folder, name) = (wanted.get(), named.get());
+        if before.is_some() {
+            draft.folder.set(folder);
+            if name.is_some() {
+                draft.selected.set(name);
+            }
+        }
+    });
+    // A name that no job has chooses none.
+    Effect::new(move |_| {
+        if let Load::Ready(list) = draft.list.state.get() {
+            let is_unknown = |name: &String| !list.jobs.contains_key(name);
+            if draft.selected.with(|name| name.as_ref().is_some_and(is_unknown)) {
+                draft.selected.set(None);
+            }
+        }
+    });
+    let stopped = RwSignal::new(false);
     html! {
         {window_title(|| "Jobs".to_owned())}
-        {move || match folder() {
-            Some(folder) => html! { <JobChoice folder=folder /> },
-            None => html! { <ToIndex /> },
+        {move || {
+            if stopped.get() {
+                let text = "The server has been stopped. Start it again to continue.";
+                return html! { <Note title="Server stopped" text=text /> };
+            }
+            let left = html! { <Matrix draft=draft stopped=stopped /> };
+            let right = html! { <StartPart draft=draft /> };
+            html! {
+                {plain_header("New job")}
+                <Split left=left right=right />
+            }
         }}
     }
 }
@@ -36,7 +81,7 @@ pub(crate) fn JobsPage() -> Html {
 /// The job that is about to be started.
 #[derive(Clone, Copy)]
 struct Draft {
-    folder: StoredValue<String>,
+    folder: RwSignal<String>,
     list: Loader<JobList>,
     selected: RwSignal<Option<String>>,
     input: RwSignal<String>,
@@ -87,18 +132,19 @@ impl Draft {
         spawn_local(async move {
             let takes_input = untrack(move || self.takes_input());
             let input = if takes_input { self.input.get_untracked() } else { String::new() };
-            let folder = self.folder.get_value();
+            let folder = tidy(&self.folder.get_untracked()).to_owned();
             match api::start_job(&name, &folder, &input).await {
                 Ok(id) => {
                     open_window(&tracking_url(&name, Some(id)));
-                    self.started.set(Some((name, id)));
+                    remember_folder(&folder);
+                    self.started.try_set(Some((name, id)));
                 }
                 Err(error) => {
                     let known = Known::of_start(None, &folder);
-                    self.failure.set(Some((field_at_fault(&error), error.explain(known))));
+                    self.failure.try_set(Some((field_at_fault(&error), error.explain(known))));
                 }
             }
-            self.starting.set(false);
+            self.starting.try_set(false);
         });
     }
 
@@ -114,31 +160,6 @@ fn open_window(url: &str) {
     let _ = window().open_with_url_and_target(url, "_blank");
 }
 
-#[component]
-fn JobChoice(folder: String) -> Html {
-    let draft = Draft {
-        folder: StoredValue::new(folder),
-        list: Loader::new(api::jobs),
-        selected: RwSignal::new(None),
-        input: RwSignal::new(String::new()),
-        starting: RwSignal::new(false),
-        failure: RwSignal::new(None),
-        started: RwSignal::new(None),
-    };
-    let stopped = RwSignal::new(false);
-    html! {
-        {move || {
-            if stopped.get() {
-                let text = "The server has been stopped. Start it again to continue.";
-                return html! { <Note title="Server stopped" text=text /> };
-            }
-            let left = html! { <Matrix draft=draft stopped=stopped /> };
-            let right = html! { <StartPart draft=draft /> };
-            html! { <Split left=left right=right /> }
-        }}
-    }
-}
-
 /// `#user-input-part`: the folder, the input, and the buttons.
 #[component]
 fn StartPart(draft: Draft) -> Html {
@@ -148,10 +169,13 @@ fn StartPart(draft: Draft) -> Html {
             html! { <p class="failure" role="alert">{reason}</p> }
         })
     };
+    let replace = replacer();
+    // A reload finds the folder again.
+    let settled = Callback::new(move |()| replace(&jobs_url(&draft.folder.get_untracked())));
     let is_selected = move || selected.with(Option::is_some);
     let takes_input = Memo::new(move |_| draft.takes_input());
     let placeholder = move || match (is_selected(), takes_input.get()) {
-        (false, _) => "Select a job.",
+        (false, _) => "Choose a job on the left.",
         (true, true) => "Say what the job is about.",
         (true, false) => "This job needs no input.",
     };
@@ -161,9 +185,7 @@ fn StartPart(draft: Draft) -> Html {
     };
     html! {
         <section id="user-input-part" class="part">
-            <h2>"Working directory"</h2>
-            <p class="path">{draft.folder.get_value()}</p>
-            {move || reason(Field::Folder)}
+            {folder_field("working-dir", draft.folder, move || reason(Field::Folder), Some(settled))}
             <label class="field" for="user-input-textarea">
                 <span class="field-label">"User input"</span>
                 <textarea

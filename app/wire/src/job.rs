@@ -35,6 +35,9 @@ pub struct JobList {
     pub grid: Vec<GridRow>,
     /// The jobs by name.
     pub jobs: BTreeMap<String, JobFacts>,
+    /// The flow chart of each job, by the job's name.
+    #[serde(default)]
+    pub chart: BTreeMap<String, Chart>,
 }
 
 /// What must be known to start a job.
