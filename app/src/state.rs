@@ -4,14 +4,15 @@
 //!
 //! What pages decide without signals stands by itself: [`tool_summary`] and [`grouping`] (tool
 //! calls), [`height`], [`live_markdown`] and [`following`] (long and growing texts), [`outline`]
-//! (jobs), [`composer`], [`palette`], [`session_head`], [`folders`], and the wording of [`duration`],
-//! [`title`] and [`stop_question`].
+//! (jobs), [`composer`], [`palette`], [`session_head`], [`folders`], [`drafts`], and the wording of
+//! [`duration`], [`title`] and [`stop_question`].
 
 pub(crate) mod alive;
 pub(crate) mod blocks;
 pub(crate) mod bridge;
 pub(crate) mod budget;
 pub(crate) mod composer;
+pub(crate) mod drafts;
 pub(crate) mod duration;
 pub(crate) mod feed;
 pub(crate) mod folders;

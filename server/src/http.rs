@@ -272,6 +272,7 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .post("/approval", Deed::Answer, bridge_api::decide)
         .post("/cancel", Deed::Act, bridge_api::cancel)
         .post("/clear", Deed::Act, bridge_api::clear)
+        .post("/discard", Deed::Act, bridge_api::discard)
         .route(login::PATH, get(login::by_url).post(login::by_form).layer(no_second_cap()))
         .route(login::DONE, get(login::done))
         .route(login::SECRET, post(login::secret))

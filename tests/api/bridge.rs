@@ -71,6 +71,39 @@ async fn a_message_is_accepted_answered_and_remembered_until_it_is_cleared() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_draft_is_accepted_and_told_but_no_model_gets_it() {
+    let app = two_folders();
+    let id = app.get("/sessions").await.json()[1]["id"].clone();
+    let mut events = app.events("", None).await;
+    let body = json!({
+        "text": "say hello", "sessionId": "/src/other one", "mode": "draft", "source": "editor"
+    });
+    let reply = app.post_json("/message", &body).await;
+    let accepted = reply.json();
+    assert_eq!(reply.status, 202);
+    assert_eq!(accepted, json!({ "accepted": true, "id": accepted["id"], "sessionId": id }));
+    let told = events.next().await.expect("told");
+    assert_eq!(told.name, "draft");
+    let draft = json!({
+        "id": accepted["id"], "text": "say hello", "source": "editor", "sessionId": id,
+        "at": told.data["at"]
+    });
+    assert_eq!(told.data, draft);
+    let path = format!("/sessions/{}", id.as_str().expect("an id"));
+    let history = app.get(&path).await.json();
+    assert_eq!((&history["messages"], &history["drafts"]), (&json!([]), &json!([draft])));
+
+    let body = json!({ "id": accepted["id"] });
+    assert_eq!(app.post_json("/discard", &body).await.json(), json!({ "ok": true }));
+    let told = events.next().await.expect("told");
+    assert_eq!((told.name.as_str(), &told.data["id"]), ("draftTaken", &accepted["id"]));
+    assert_eq!(app.get(&path).await.json()["drafts"], json!(null));
+    let reply = app.post_json("/discard", &body).await;
+    assert_eq!(reply.refusal(), (404, "DraftNotFound".into()));
+    app.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn messages_that_make_no_sense_are_refused() {
     let app = two_folders();
     for (body, error) in [
@@ -79,6 +112,9 @@ async fn messages_that_make_no_sense_are_refused() {
         (json!({ "text": null }), "TextMissing"),
         (json!({ "text": "x", "sessionId": "nothing" }), "SessionNotFound"),
         (json!({ "text": "x", "mode": "magic" }), "UnknownMode"),
+        (json!({ "text": " ", "mode": "draft" }), "TextMissing"),
+        (json!({ "text": "x", "mode": "draft", "sessionId": "nothing" }), "SessionNotFound"),
+        (json!({ "text": "x", "draftId": "nothing" }), "DraftNotFound"),
         (json!({ "text": "x", "model": "nothing" }), "ModelIdNotFound"),
         (json!({ "text": "x", "mode": "agent", "maxSteps": 0 }), "StepsOutOfRange"),
         (json!({ "text": 5 }), "UnreadableRequest"),
@@ -88,7 +124,7 @@ async fn messages_that_make_no_sense_are_refused() {
         let reply = app.post_json("/message", &body).await;
         assert_eq!(reply.refusal(), (400, error.into()), "{body}");
     }
-    for path in ["/message", "/approval", "/cancel", "/clear"] {
+    for path in ["/message", "/approval", "/cancel", "/clear", "/discard"] {
         for body in ["", "{", "text", "{\"text\":\"\u{1}\"}", "null"] {
             let reply = app.post(path, body).await;
             assert_eq!(reply.refusal(), (400, "UnreadableRequest".into()), "{path} {body}");

@@ -4,7 +4,7 @@ use axum::body::Body;
 use serde_json::json;
 use tests::{Options, TestApp};
 
-const PATHS: [(&str, &str); 7] = [
+const PATHS: [(&str, &str); 8] = [
     ("GET", "/sessions"),
     ("GET", "/sessions/src/project"),
     ("GET", "/events"),
@@ -12,6 +12,7 @@ const PATHS: [(&str, &str); 7] = [
     ("POST", "/approval"),
     ("POST", "/cancel"),
     ("POST", "/clear"),
+    ("POST", "/discard"),
 ];
 
 async fn statuses(app: &TestApp, headers: &[(&str, &str)]) -> Vec<u16> {
@@ -47,7 +48,7 @@ async fn other_sites_reach_none_of_it() {
             ("sec-fetch-dest", "document"),
         ],
     ] {
-        assert_eq!(statuses(&app, headers).await, [403; 7], "{headers:?}");
+        assert_eq!(statuses(&app, headers).await, [403; 8], "{headers:?}");
     }
     assert_eq!(app.get("/sessions").await.json()[0]["count"], 0);
     app.finish().await;
@@ -73,7 +74,7 @@ async fn our_own_page_and_scripts_reach_all_of_it() {
         let app = TestApp::new();
         assert_eq!(
             statuses(&app, headers).await,
-            [200, 200, 200, 202, 400, 400, 200],
+            [200, 200, 200, 202, 400, 400, 200, 400],
             "{headers:?}"
         );
         app.finish().await;
@@ -83,8 +84,8 @@ async fn our_own_page_and_scripts_reach_all_of_it() {
 #[tokio::test(start_paused = true)]
 async fn strangers_need_the_key() {
     let app = TestApp::with(Options { access_key: Some("0123456789abcdef"), ..Options::default() });
-    assert_eq!(statuses(&app, &[]).await, [401; 7]);
+    assert_eq!(statuses(&app, &[]).await, [401; 8]);
     let key = [("authorization", "Bearer 0123456789abcdef")];
-    assert_eq!(statuses(&app, &key).await, [200, 200, 200, 202, 400, 400, 200]);
+    assert_eq!(statuses(&app, &key).await, [200, 200, 200, 202, 400, 400, 200, 400]);
     app.stop_work().await;
 }

@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wire::MessageId;
 use wire::bridge::{
-    Acknowledged, CancelRequest, ClearRequest, MessageAccepted, MessageRequest, SessionHistory,
-    SessionSummary,
+    Acknowledged, CancelRequest, ClearRequest, DiscardRequest, MessageAccepted, MessageRequest,
+    SessionHistory, SessionSummary,
 };
 
 use super::{ApiError, encode_segment, fetch, parse, send_text};
@@ -33,6 +33,11 @@ pub(crate) async fn send(message: &MessageRequest) -> Result<(), ApiError> {
 
 pub(crate) async fn cancel(id: MessageId) -> Result<(), ApiError> {
     acknowledge("/cancel", &CancelRequest { id: id.to_string() }).await
+}
+
+/// Discards a draft.
+pub(crate) async fn discard(id: MessageId) -> Result<(), ApiError> {
+    acknowledge("/discard", &DiscardRequest { id: id.to_string() }).await
 }
 
 /// Clears the history of a project.

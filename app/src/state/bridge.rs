@@ -3,7 +3,9 @@
 
 use std::collections::HashSet;
 
-use wire::bridge::{ApprovalRequest, Event, HistoryMessage, Mode, Role, RunEnd, SessionHistory};
+use wire::bridge::{
+    ApprovalRequest, Draft, Event, HistoryMessage, Mode, Role, RunEnd, SessionHistory,
+};
 use wire::{MessageId, PermissionId, PermissionOutcome, PermissionRequest};
 
 use super::blocks::{Block, BlockCell, BlockKey, BlockKind, Blocks, Trouble};
@@ -20,6 +22,8 @@ pub(crate) struct ProjectLog<C> {
     running: Vec<MessageId>,
     /// Pending permission requests.
     waiting: Vec<PermissionId>,
+    /// Messages that wait until a person sends them; `None` until they are known.
+    drafts: Option<Vec<Draft>>,
     /// How many runs there were.
     count: u64,
 }
@@ -64,6 +68,8 @@ pub(crate) enum Notice {
     Ended(RunEnd),
     /// A run waits for permission; what it wants to do.
     Asks(String),
+    /// A message waits to be sent; who posted it.
+    Draft(String),
 }
 
 impl Notice {
@@ -75,6 +81,7 @@ impl Notice {
             Self::Ended(RunEnd::Cancelled) => "The run was cancelled.".to_owned(),
             Self::Ended(RunEnd::Failed) => "The run has failed.".to_owned(),
             Self::Asks(what) => format!("The agent asks: {what}?"),
+            Self::Draft(source) => format!("A draft from {source} waits to be sent."),
         }
     }
 }
@@ -94,6 +101,7 @@ impl<C> Default for ProjectLog<C> {
             runs: Vec::new(),
             running: Vec::new(),
             waiting: Vec::new(),
+            drafts: None,
             count: 0,
         }
     }
@@ -115,9 +123,15 @@ impl<C: BlockCell> ProjectLog<C> {
         self.waiting.len()
     }
 
+    /// Messages that wait until a person sends them; `None` until they are known.
+    pub(crate) fn drafts(&self) -> Option<&[Draft]> {
+        self.drafts.as_deref()
+    }
+
     /// Replaces everything by a history.
     pub(crate) fn load(&mut self, history: SessionHistory) {
-        let SessionHistory { messages, approvals, .. } = history;
+        let SessionHistory { messages, approvals, drafts, .. } = history;
+        self.drafts = Some(drafts);
         self.running.clear();
         let waited = std::mem::take(&mut self.waiting);
         let known: HashSet<MessageId> = messages.iter().map(|message| message.id).collect();
@@ -221,6 +235,17 @@ impl<C: BlockCell> ProjectLog<C> {
                 let running = &self.running;
                 self.runs.retain(|run| running.contains(&run.id));
                 heard.moved = self.retain_runs();
+            }
+            Event::Draft(draft) => {
+                let drafts = self.drafts.get_or_insert_default();
+                // Told again when the history was cleared.
+                if !drafts.iter().any(|known| known.id == draft.id) {
+                    heard.notice = Some(Notice::Draft(draft.source.clone()));
+                    drafts.push(draft);
+                }
+            }
+            Event::DraftTaken(taken) => {
+                self.drafts.get_or_insert_default().retain(|draft| draft.id != taken.id);
             }
             // The reader of the events fetches the history again.
             Event::Missed(_) => {}

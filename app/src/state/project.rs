@@ -2,6 +2,7 @@
 
 use leptos::prelude::*;
 use wire::MessageId;
+use wire::bridge::Draft;
 
 use super::blocks::Block;
 use super::bridge::{Heard, ProjectLog};
@@ -21,6 +22,8 @@ pub(crate) struct Project {
     pub(crate) running: RwSignal<Vec<MessageId>>,
     /// Number of pending permission requests.
     pub(crate) waiting: RwSignal<usize>,
+    /// Messages that wait until a person sends them; `None` until they are known.
+    pub(crate) drafts: RwSignal<Option<Vec<Draft>>>,
     /// The state of the connection.
     pub(crate) connection: RwSignal<Connection>,
 }
@@ -33,6 +36,7 @@ impl Project {
             blocks: RwSignal::new(Vec::new()),
             running: RwSignal::new(Vec::new()),
             waiting: RwSignal::new(0),
+            drafts: RwSignal::new(None),
             connection: RwSignal::new(Connection::Connecting),
         };
         // Effects run in the browser only.
@@ -57,6 +61,7 @@ impl Project {
         let (running, waiting) = self.log.with_value(|log| (log.running().to_vec(), log.waiting()));
         set_if_new(self.running, running);
         set_if_new(self.waiting, waiting);
+        set_if_new(self.drafts, self.log.with_value(|log| log.drafts().map(<[_]>::to_vec)));
         if let Some(notice) = heard.notice {
             notification::tell_if_hidden(&notice.describe());
         }

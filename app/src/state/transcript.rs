@@ -240,7 +240,9 @@ impl<C: BlockCell> Transcript<C> {
             // The page of the bridge shows these.
             | R::ProjectMessage(_)
             | R::ProjectMessageEnd(_)
-            | R::ProjectCleared => false,
+            | R::ProjectCleared
+            | R::ProjectDraft(_)
+            | R::ProjectDraftTaken(_) => false,
             R::QueueChanged(waiting) => {
                 self.queue = waiting.queue;
                 false

@@ -4,6 +4,9 @@
 //! A *project* is a workspace folder with its history; in paths and fields it is called `session`. A
 //! *message* to it starts a *run*, which has the message's id; [`Event`]s report everything that the
 //! run does. The history has the message, and the answer as one more message with the same id.
+//! A [`Draft`] is a message that waits until a person sends it.
+
+mod draft;
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,6 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::permission::words;
 use crate::{MessageId, PermissionId, PermissionKind, PermissionOutcome, UnknownWord};
+
+pub use draft::{DRAFT_MODE, DiscardRequest, Draft, DraftTaken, ProjectDraft, ProjectDraftTaken};
 
 words!(
     /// How a message is handled.
@@ -74,6 +79,9 @@ pub struct SessionHistory {
     pub messages: Vec<HistoryMessage>,
     /// The questions that wait for an answer.
     pub approvals: Vec<ApprovalRequest>,
+    /// Messages that wait until a person sends them, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drafts: Vec<Draft>,
     /// Everything up to this event is part of the answer: `GET /events?lastEventId=ID` goes on from
     /// here without a gap.
     pub last_event_id: String,
@@ -130,7 +138,7 @@ pub struct MessageRequest {
     /// Id of the project; the first one if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// A [`Mode`]; `prompt` if left out.
+    /// A [`Mode`] or [`DRAFT_MODE`]; `prompt` if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
     /// Number of steps an agent may take; from the settings if left out.
@@ -139,6 +147,15 @@ pub struct MessageRequest {
     /// Id of the model that answers; from the settings if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// Who sends it, for people who read a draft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Whether a person sends it: then it is sent even if the settings make drafts of messages.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reviewed: bool,
+    /// The draft that it was made of, which is taken with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft_id: Option<String>,
 }
 
 /// A message as the session of its project keeps it.
@@ -240,6 +257,10 @@ pub enum Event {
     ApprovalDecision(ApprovalDecision),
     /// `historyCleared`: the history of a project was cleared.
     HistoryCleared(HistoryCleared),
+    /// `draft`: a message waits until a person sends it.
+    Draft(Draft),
+    /// `draftTaken`: a draft was sent or discarded.
+    DraftTaken(DraftTaken),
     /// `missed`: events were lost to this client, which should ask for the history again.
     Missed(Missed),
 }
@@ -362,13 +383,15 @@ pub struct Missed {
 
 impl Event {
     /// The names of all events, as an `EventSource` needs them to listen.
-    pub const NAMES: [&str; 7] = [
+    pub const NAMES: [&str; 9] = [
         "inbound",
         "fragment",
         "done",
         "approvalRequest",
         "approvalDecision",
         "historyCleared",
+        "draft",
+        "draftTaken",
         "missed",
     ];
 
@@ -381,6 +404,8 @@ impl Event {
             Self::ApprovalRequest(_) => "approvalRequest",
             Self::ApprovalDecision(_) => "approvalDecision",
             Self::HistoryCleared(_) => "historyCleared",
+            Self::Draft(_) => "draft",
+            Self::DraftTaken(_) => "draftTaken",
             Self::Missed(_) => "missed",
         }
     }
@@ -397,6 +422,8 @@ impl Event {
             Self::ApprovalRequest(data) => json(data),
             Self::ApprovalDecision(data) => json(data),
             Self::HistoryCleared(data) => json(data),
+            Self::Draft(data) => json(data),
+            Self::DraftTaken(data) => json(data),
             Self::Missed(data) => json(data),
         }
     }
@@ -414,6 +441,8 @@ impl Event {
             "approvalRequest" => json(data).map(Self::ApprovalRequest),
             "approvalDecision" => json(data).map(Self::ApprovalDecision),
             "historyCleared" => json(data).map(Self::HistoryCleared),
+            "draft" => json(data).map(Self::Draft),
+            "draftTaken" => json(data).map(Self::DraftTaken),
             "missed" => json(data).map(Self::Missed),
             _ => None,
         }
@@ -428,6 +457,8 @@ impl Event {
             Self::ApprovalRequest(data) => Some(&data.session_id),
             Self::ApprovalDecision(data) => Some(&data.session_id),
             Self::HistoryCleared(data) => Some(&data.session_id),
+            Self::Draft(data) => Some(&data.session_id),
+            Self::DraftTaken(data) => Some(&data.session_id),
             Self::Missed(_) => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::bridge::{ProjectMessage, ProjectMessageEnd};
+use crate::bridge::{ProjectDraft, ProjectDraftTaken, ProjectMessage, ProjectMessageEnd};
 use crate::tagged::{tagged, with_field};
 use crate::{PendingPermission, PermissionId, PermissionOutcome, PromptQueue, Usage};
 
@@ -166,7 +166,7 @@ tagged! {
             ephemeral: bool,
         },
         /// A message to the session's project was received, and waits for its turn. Only sessions
-        /// of the bridge have this and the two that follow.
+        /// of the bridge have this and the four that follow.
         #[serde(rename = "onProjectMessage")]
         ProjectMessage(ProjectMessage),
         /// The run of a message to the project has ended.
@@ -175,6 +175,12 @@ tagged! {
         /// The project's history was cleared: only messages whose runs have not ended stay.
         #[serde(rename = "onProjectCleared")]
         ProjectCleared,
+        /// A message to the project waits until a person sends it.
+        #[serde(rename = "onProjectDraft")]
+        ProjectDraft(ProjectDraft),
+        /// A draft was sent or discarded.
+        #[serde(rename = "onProjectDraftTaken")]
+        ProjectDraftTaken(ProjectDraftTaken),
     }
 
     /// An exception inside the session. It may go on or end here.

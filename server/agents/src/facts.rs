@@ -113,6 +113,8 @@ impl FactFold {
             | R::ProjectMessage(_)
             | R::ProjectMessageEnd(_)
             | R::ProjectCleared
+            | R::ProjectDraft(_)
+            | R::ProjectDraftTaken(_)
             | R::Error { .. } => {}
         }
     }

@@ -21,6 +21,7 @@
 //! - Settings can be replaced at any time. Rights that are revoked are gone at once.
 
 mod action_agent;
+mod drafts;
 mod error;
 mod feed;
 mod history;
@@ -52,7 +53,8 @@ use store::journal::StoreError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use wire::bridge::{
-    MessageAccepted, MessageRequest, Mode, ProjectMessage, SessionHistory, SessionSummary,
+    DRAFT_MODE, MessageAccepted, MessageRequest, Mode, ProjectMessage, SessionHistory,
+    SessionSummary,
 };
 use wire::{MessageId, PermissionDecision, PermissionMode};
 
@@ -60,7 +62,9 @@ pub use error::BridgeError;
 pub use feed::{Batch, EventRecord, Start, Subscription};
 pub use settings::{AgentRules, BridgeSettings, MOST_STEPS, WorkspaceFolder};
 
+use drafts::read_draft;
 use inner::Inner;
+use project::Project;
 use rate::Rate;
 use request::ValidMessage;
 
@@ -145,33 +149,31 @@ impl Bridge {
     pub async fn history(&self, id: &str) -> Result<SessionHistory, BridgeError> {
         let project = self.inner.find(id)?;
         let (history, last_event_id) = self.inner.history(&project).await?;
-        let (messages, approvals) = history.into_messages();
+        let (messages, approvals, drafts) = history.into_messages();
         let (id, name) = (project.id.clone(), project.name.clone());
-        Ok(SessionHistory { id, name, messages, approvals, last_event_id })
+        Ok(SessionHistory { id, name, messages, approvals, drafts, last_event_id })
     }
 
-    /// Accepts a message, which waits for earlier ones of the project. Returns when it is durable.
+    /// Accepts a message, which waits for earlier ones of the project, or as a draft until a person
+    /// sends it. Returns when it is durable.
     ///
     /// Cancel safe: the message is accepted or not, even if nobody waits.
     pub async fn send(&self, request: MessageRequest) -> Result<MessageAccepted, BridgeError> {
         let settings = self.settings();
+        let is_draft = request.mode.as_deref() == Some(DRAFT_MODE)
+            || (settings.inject_into_chat && !request.reviewed);
+        if is_draft {
+            return self.keep_draft(&request).await;
+        }
         let ValidMessage { text, mode, max_steps } = ValidMessage::read(&request, &settings.agent)?;
-        let project = match request.session_id.as_deref() {
-            Some(id) => self.inner.find(id)?,
-            None => self.inner.first()?,
-        };
+        let project = self.project_of(&request)?;
+        let draft = request.draft_id.as_deref().map(read_draft_id).transpose()?;
         if let Some(model) = &request.model
             && self.inner.sessions.catalog().find(model).await.is_none()
         {
             return Err(BridgeError::ModelIdNotFound(model.clone()));
         }
-        if self.inner.closing.is_cancelled() {
-            return Err(BridgeError::Stopping);
-        }
-        self.inner.sessions.live().check_store()?;
-        if let Err(retry_after) = self.rate.lock().take(Instant::now()) {
-            return Err(BridgeError::TooManyMessages { retry_after });
-        }
+        self.admit()?;
         let model = match request.model.or_else(|| project.model()) {
             Some(model) => Some(model),
             None => self.inner.default_model().await,
@@ -180,9 +182,57 @@ impl Bridge {
         let max_steps = (mode == Mode::Agent).then_some(max_steps);
         let message = ProjectMessage { id, text, mode, max_steps, model };
         let (inner, session_id) = (self.inner.clone(), project.id.clone());
-        let sent = self.inner.lifecycle.spawn(async move { inner.send(&project, message).await });
+        let sent =
+            self.inner.lifecycle.spawn(async move { inner.send(&project, message, draft).await });
         sent.await.unwrap_or(Err(BridgeError::Stopping))?;
         Ok(MessageAccepted { accepted: true, id, session_id })
+    }
+
+    /// Keeps a message until a person sends it.
+    async fn keep_draft(&self, request: &MessageRequest) -> Result<MessageAccepted, BridgeError> {
+        let draft = read_draft(request)?;
+        let project = self.project_of(request)?;
+        self.admit()?;
+        let (inner, id, session_id) = (self.inner.clone(), draft.id, project.id.clone());
+        let kept =
+            self.inner.lifecycle.spawn(async move { inner.keep_draft(&project, draft).await });
+        kept.await.unwrap_or(Err(BridgeError::Stopping))?;
+        Ok(MessageAccepted { accepted: true, id, session_id })
+    }
+
+    /// Discards a draft. Returns when that is durable.
+    ///
+    /// Cancel safe: it completes even if nobody waits.
+    pub async fn discard(&self, id: &str) -> Result<(), BridgeError> {
+        let draft = read_draft_id(id)?;
+        let inner = self.inner.clone();
+        let discarded = self.inner.lifecycle.spawn(async move {
+            for project in inner.listed() {
+                if inner.discard_draft(&project, draft).await? {
+                    return Ok(());
+                }
+            }
+            Err(BridgeError::DraftNotFound(draft.to_string()))
+        });
+        discarded.await.unwrap_or(Err(BridgeError::Stopping))
+    }
+
+    /// The project that a message names; the first one if it names none.
+    fn project_of(&self, request: &MessageRequest) -> Result<Arc<Project>, BridgeError> {
+        match request.session_id.as_deref() {
+            Some(id) => self.inner.find(id),
+            None => self.inner.first(),
+        }
+    }
+
+    /// Refuses a message that can't be kept, or is one too many.
+    fn admit(&self) -> Result<(), BridgeError> {
+        if self.inner.closing.is_cancelled() {
+            return Err(BridgeError::Stopping);
+        }
+        self.inner.sessions.live().check_store()?;
+        let taken = self.rate.lock().take(Instant::now());
+        taken.map_err(|retry_after| BridgeError::TooManyMessages { retry_after })
     }
 
     /// Stops a run at once, whatever it is doing.
@@ -266,4 +316,8 @@ impl Bridge {
         self.inner.closing.cancel();
         self.inner.ended.cancel();
     }
+}
+
+fn read_draft_id(id: &str) -> Result<MessageId, BridgeError> {
+    id.parse().map_err(|_| BridgeError::DraftNotFound(id.to_owned()))
 }

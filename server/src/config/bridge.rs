@@ -35,12 +35,13 @@ pub(super) struct AgentTable {
     pub(super) allow_commands: Option<bool>,
 }
 
-/// `[bridge]`: where data is stored, and how many messages are accepted.
+/// `[bridge]`: where data is stored, how many messages are accepted, and whether a person sends them.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct BridgeTable {
     pub(super) data_dir: Option<PathBuf>,
     pub(super) messages_per_minute: Option<NonZeroU32>,
+    pub(super) inject_into_chat: Option<bool>,
 }
 
 /// The tables that have settings of the bridge.
@@ -84,7 +85,9 @@ pub(super) fn settle(
     let messages_per_minute =
         tables.bridge.messages_per_minute.unwrap_or(BridgeSettings::MESSAGES_PER_MINUTE);
     let workspaces = settle_workspaces(line, tables.workspaces, file, working_directory)?;
-    Ok(BridgeSettings { agent, messages_per_minute, ..BridgeSettings::new(workspaces) })
+    let inject_into_chat = tables.bridge.inject_into_chat == Some(true);
+    let usual = BridgeSettings::new(workspaces);
+    Ok(BridgeSettings { agent, messages_per_minute, inject_into_chat, ..usual })
 }
 
 /// The workspaces of the command line, else of the file, else the repository. Models come from the
@@ -217,6 +220,7 @@ mod tests {
         let folder = folder_with(
             "[agent]\nenabled = false\nprefix = 'go:'\nmaxSteps = 3\nallowedRoots = ['src']\n\
              requireApproval = false\nallowCommands = true\n[bridge]\nmessagesPerMinute = 6\n\
+             injectIntoChat = true\n\
              [[providers]]\nname = 'p'\nbaseUrl = 'http://localhost:1/v1'\napiKeyEnv = 'P_KEY'\n",
         );
         let settings = run(&[], folder.path()).expect("file").bridge;
@@ -230,7 +234,7 @@ mod tests {
             secrets: vec!["P_KEY".to_owned()],
         };
         assert_eq!(settings.agent, rules);
-        assert_eq!(settings.messages_per_minute.get(), 6);
+        assert_eq!((settings.messages_per_minute.get(), settings.inject_into_chat), (6, true));
         let line = ["--agent-max-steps", "5", "--agent-require-approval", "true"];
         let rules = run(&line, folder.path()).expect("line").bridge.agent;
         assert_eq!((rules.max_steps, rules.require_approval), (5, true));

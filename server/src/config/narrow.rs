@@ -168,6 +168,10 @@ fn narrow_agent(settings: &mut Settings, found: &Tables, ignored: &mut Ignored) 
     let messages = found.bridge.messages_per_minute;
     let current = &mut settings.bridge.messages_per_minute;
     lower(current, messages, "bridge.messagesPerMinute", ignored);
+    let injected = found.bridge.inject_into_chat;
+    settings.bridge.inject_into_chat |= injected == Some(true);
+    let is_sent = injected == Some(false) && settings.bridge.inject_into_chat;
+    ignored.add("bridge.injectIntoChat", is_sent);
 }
 
 /// Workspaces can be left out, but not added, and their models stay.
@@ -288,7 +292,8 @@ mod tests {
              [copilot]\nenabled = false\n[permissions]\nsessions = 'deny'\njobs = 'ask'\n\
              alwaysAsk = ['deploy/**']\n[agent]\nenabled = false\nmaxSteps = 2\n\
              allowedRoots = ['src']\nrequireApproval = true\nallowCommands = false\n\
-             [bridge]\nmessagesPerMinute = 1\n[[workspaces]]\npath = 'one'\n",
+             [bridge]\nmessagesPerMinute = 1\ninjectIntoChat = true\n\
+             [[workspaces]]\npath = 'one'\n",
         );
         for name in ["one", "two"] {
             std::fs::create_dir(folder.path().join(name)).expect("folder");
@@ -316,7 +321,7 @@ mod tests {
         assert_eq!(settings.safeguards.always_ask.further().last(), Some(&"deploy/**".to_owned()));
         let bridge = settings.bridge;
         assert!(!bridge.agent.enabled && bridge.agent.require_approval);
-        assert!(!bridge.agent.allow_commands);
+        assert!(!bridge.agent.allow_commands && bridge.inject_into_chat);
         assert_eq!((bridge.agent.max_steps, bridge.messages_per_minute.get()), (2, 1));
         assert_eq!((bridge.agent.allowed_roots, bridge.workspaces.len()), (only_src, 1));
         assert!(bridge.workspaces[0].path.ends_with("one"));

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use engine::bridge::BridgeError;
 use serde::de::DeserializeOwned;
-use wire::bridge::{Acknowledged, ApprovalAnswer, CancelRequest, ClearRequest};
+use wire::bridge::{Acknowledged, ApprovalAnswer, CancelRequest, ClearRequest, DiscardRequest};
 
 use super::inbox_api::Answerer;
 use super::text::Text;
@@ -48,7 +48,7 @@ pub(super) async fn show_session(
     })
 }
 
-/// `POST /message`: starts a run.
+/// `POST /message`: starts a run, or keeps a draft.
 pub(super) async fn send_message(State(state): State<AppState>, Text(body): Text) -> Response {
     let request = match read(&body) {
         Ok(request) => request,
@@ -86,6 +86,14 @@ pub(super) async fn cancel(State(state): State<AppState>, Text(body): Text) -> R
 pub(super) async fn clear(State(state): State<AppState>, Text(body): Text) -> Response {
     match read::<ClearRequest>(&body) {
         Ok(request) => acknowledge(state.bridge.clear(&request.session_id).await),
+        Err(unreadable) => unreadable.refuse(),
+    }
+}
+
+/// `POST /discard`: discards a draft.
+pub(super) async fn discard(State(state): State<AppState>, Text(body): Text) -> Response {
+    match read::<DiscardRequest>(&body) {
+        Ok(request) => acknowledge(state.bridge.discard(&request.id).await),
         Err(unreadable) => unreadable.refuse(),
     }
 }

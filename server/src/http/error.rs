@@ -123,6 +123,8 @@ pub(super) fn bridge_refused(error: &BridgeError) -> Response {
         BridgeError::SessionNotFound(_) => (StatusCode::NOT_FOUND, "SessionNotFound"),
         BridgeError::RunNotFound(_) => (StatusCode::NOT_FOUND, "RunNotFound"),
         BridgeError::ApprovalNotFound(_) => (StatusCode::NOT_FOUND, "ApprovalNotFound"),
+        BridgeError::DraftNotFound(_) => (StatusCode::NOT_FOUND, "DraftNotFound"),
+        BridgeError::TooManyDrafts => (StatusCode::TOO_MANY_REQUESTS, "TooManyDrafts"),
         BridgeError::TooManyMessages { .. } => (StatusCode::TOO_MANY_REQUESTS, "TooManyMessages"),
         BridgeError::TooManyRuns => (StatusCode::TOO_MANY_REQUESTS, "TooManyRuns"),
         BridgeError::TooManyClients => (StatusCode::TOO_MANY_REQUESTS, "TooManyClients"),

@@ -1,22 +1,29 @@
-//! The form for a project: a prompt or a goal, the model, and the number of steps.
+//! The form for a project: a prompt or a goal, the model, and the number of steps. What is in it
+//! survives a reload, and drafts of others come into it.
+
+mod drafts;
 
 use leptos::ev::KeyboardEvent;
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use wire::bridge::{MessageRequest, Mode};
+use wire::bridge::{Draft, MessageRequest, Mode};
 
 use crate::api;
 use crate::components::confirm::Confirm;
 use crate::html::{Html, html};
 use crate::load::{Load, Loader};
 use crate::notification;
+use crate::state::drafts::DraftBox;
 use crate::state::project::Project;
+use drafts::draw_drafts;
 
 /// What the user is about to send.
 #[derive(Clone, Copy)]
-struct Draft {
+struct Form {
     id: StoredValue<String>,
-    text: RwSignal<String>,
+    content: RwSignal<DraftBox>,
+    /// The drafts that wait, as they were last.
+    drafts: RwSignal<Vec<Draft>>,
     mode: RwSignal<Mode>,
     model: RwSignal<String>,
     steps: RwSignal<String>,
@@ -24,16 +31,16 @@ struct Draft {
     is_sending: RwSignal<bool>,
 }
 
-impl Draft {
+impl Form {
     fn send(self) {
-        let text = self.text.get_untracked();
+        let DraftBox { text, from } = self.content.get_untracked();
         if text.trim().is_empty() || self.is_sending.get_untracked() {
             return;
         }
         let mode = self.mode.get_untracked();
-        let request = match compose(
+        let mut request = match compose(
             self.id.get_value(),
-            text,
+            text.clone(),
             mode,
             &self.model.get_untracked(),
             &self.steps.get_untracked(),
@@ -41,6 +48,7 @@ impl Draft {
             Ok(request) => request,
             Err(problem) => return self.failure.set(Some(problem.to_owned())),
         };
+        request.draft_id = from.first().map(ToString::to_string);
         self.is_sending.set(true);
         self.failure.set(None);
         spawn_local(async move {
@@ -48,7 +56,13 @@ impl Draft {
             self.is_sending.try_set(false);
             match sent {
                 Ok(()) => {
-                    self.text.try_set(String::new());
+                    self.content.try_update(|content| content.sent(&text));
+                    self.keep();
+                    self.follow_drafts();
+                    for id in from.into_iter().skip(1) {
+                        // One that stays comes again, and can be discarded by hand.
+                        let _ = api::bridge::discard(id).await;
+                    }
                 }
                 Err(error) => {
                     self.failure.try_set(Some(error.to_string()));
@@ -80,58 +94,69 @@ fn compose(
         mode: Some(mode.as_str().to_owned()),
         max_steps,
         model: (!model.is_empty()).then(|| model.to_owned()),
+        reviewed: true,
+        ..MessageRequest::default()
     })
 }
 
 /// `#bridge-request`: the form and its buttons.
 #[component]
 pub(super) fn Request(id: String, name: String, project: Project) -> Html {
-    let draft = Draft {
+    let form = Form {
         id: StoredValue::new(id),
-        text: RwSignal::new(String::new()),
+        content: RwSignal::new(DraftBox::default()),
+        drafts: RwSignal::new(Vec::new()),
         mode: RwSignal::new(Mode::Agent),
         model: RwSignal::new(String::new()),
         steps: RwSignal::new(String::new()),
         failure: RwSignal::new(None),
         is_sending: RwSignal::new(false),
     };
+    // Effects run in the browser only.
+    Effect::new(move |_| form.restore());
+    Effect::new(move |_| {
+        if let Some(drafts) = project.drafts.get() {
+            form.take_drafts(drafts);
+        }
+    });
     let press = move |event: KeyboardEvent| {
         if event.key() == "Enter" && (event.ctrl_key() || event.meta_key()) {
             event.prevent_default();
-            draft.send();
+            form.send();
         }
     };
-    let placeholder = move || match draft.mode.get() {
+    let placeholder = move || match form.mode.get() {
         Mode::Agent => "Say what is to be done. Ctrl+Enter sends.",
         Mode::Prompt => "Ask the model. Ctrl+Enter sends.",
     };
     html! {
         <div id="bridge-request">
-            <Choices draft=draft />
+            <Choices form=form />
+            {draw_drafts(form)}
             <textarea
                 id="bridge-text"
                 aria-label="Message"
                 placeholder=placeholder
-                prop:value=draft.text
-                on:input=move |event| draft.text.set(event_target_value(&event))
+                prop:value=move || form.content.with(|content| content.text.clone())
+                on:input=move |event| form.write(event_target_value(&event))
                 on:keydown=press
             ></textarea>
             {move || {
-                draft.failure.get().map(|text| html! { <p class="failure" role="alert">{text}</p> })
+                form.failure.get().map(|text| html! { <p class="failure" role="alert">{text}</p> })
             }}
             <div class="button-row">
                 <div class="button-group">
-                    <ClearButton draft=draft name=name />
+                    <ClearButton form=form name=name />
                     <NotifyButton />
                 </div>
                 <div class="button-group">
-                    <CancelButton draft=draft project=project />
+                    <CancelButton form=form project=project />
                     <button
                         type="button"
                         id="bridge-send"
                         class="button primary"
-                        disabled=move || draft.is_sending.get()
-                        on:click=move |_| draft.send()
+                        disabled=move || form.is_sending.get()
+                        on:click=move |_| form.send()
                     >
                         "Send"
                     </button>
@@ -143,7 +168,7 @@ pub(super) fn Request(id: String, name: String, project: Project) -> Html {
 
 /// The model and the mode.
 #[component]
-fn Choices(draft: Draft) -> Html {
+fn Choices(form: Form) -> Html {
     let models = Loader::new(api::models);
     let options = move || match models.state.get() {
         Load::Ready(list) => list
@@ -153,7 +178,7 @@ fn Choices(draft: Draft) -> Html {
             .collect(),
         _ => Vec::new(),
     };
-    let Draft { mode, model, steps, .. } = draft;
+    let Form { mode, model, steps, .. } = form;
     html! {
         <div class="choices">
             <div class="choice">
@@ -161,14 +186,19 @@ fn Choices(draft: Draft) -> Html {
                 <select
                     id="bridge-mode"
                     autocomplete="off"
+                    prop:value=move || mode.get().as_str()
                     on:change=move |event| {
                         if let Ok(chosen) = event_target_value(&event).parse() {
                             mode.set(chosen);
                         }
                     }
                 >
-                    <option value=Mode::Agent.as_str()>"Agent"</option>
-                    <option value=Mode::Prompt.as_str()>"Plain prompt"</option>
+                    <option value=Mode::Agent.as_str() selected=move || mode.get() == Mode::Agent>
+                        "Agent"
+                    </option>
+                    <option value=Mode::Prompt.as_str() selected=move || mode.get() == Mode::Prompt>
+                        "Plain prompt"
+                    </option>
                 </select>
             </div>
             <div class="choice">
@@ -203,13 +233,13 @@ fn Choices(draft: Draft) -> Html {
 
 /// `#bridge-cancel` cancels the oldest run that has not ended.
 #[component]
-fn CancelButton(draft: Draft, project: Project) -> Html {
+fn CancelButton(form: Form, project: Project) -> Html {
     let first = move || project.running.with(|runs| runs.first().copied());
     let cancel = move |_| {
         let Some(run) = untrack(first) else { return };
         spawn_local(async move {
             if let Err(error) = api::bridge::cancel(run).await {
-                draft.failure.try_set(Some(error.to_string()));
+                form.failure.try_set(Some(error.to_string()));
             }
         });
     };
@@ -228,14 +258,14 @@ fn CancelButton(draft: Draft, project: Project) -> Html {
 
 /// `#bridge-clear` clears the history, and asks first.
 #[component]
-fn ClearButton(draft: Draft, name: String) -> Html {
+fn ClearButton(form: Form, name: String) -> Html {
     let question = RwSignal::new(None::<String>);
     let ask = move |_| question.set(Some(format!("Clear the history of {name}?")));
     let clear = move |()| {
-        let id = draft.id.get_value();
+        let id = form.id.get_value();
         spawn_local(async move {
             if let Err(error) = api::bridge::clear(id).await {
-                draft.failure.try_set(Some(error.to_string()));
+                form.failure.try_set(Some(error.to_string()));
             }
         });
     };
@@ -295,6 +325,7 @@ mod tests {
         );
         let agent = compose(Mode::Agent, "m", " 7 ").expect("steps");
         assert_eq!((agent.max_steps, agent.model.as_deref()), (Some(7), Some("m")));
+        assert!(agent.reviewed, "a person sends it");
         assert_eq!(compose(Mode::Agent, "", "").expect("no steps").max_steps, None);
         for wrong in ["0", "-1", "many", "1.5"] {
             assert!(compose(Mode::Agent, "", wrong).is_err(), "{wrong}");

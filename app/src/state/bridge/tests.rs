@@ -2,7 +2,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use wire::PermissionKind;
-use wire::bridge::{ApprovalDecision, AskedApproval, Done, Fragment, HistoryCleared, Inbound};
+use wire::bridge::{
+    ApprovalDecision, AskedApproval, Done, DraftTaken, Fragment, HistoryCleared, Inbound,
+};
 
 use super::*;
 
@@ -85,7 +87,14 @@ fn message(number: u32, role: Role, text: &str, reason: Option<RunEnd>) -> Histo
 
 fn history(messages: Vec<HistoryMessage>, approvals: Vec<ApprovalRequest>) -> SessionHistory {
     let (id, name) = ("s".into(), "n".into());
-    SessionHistory { id, name, messages, approvals, last_event_id: "s~1~10".into() }
+    SessionHistory {
+        id,
+        name,
+        messages,
+        approvals,
+        drafts: Vec::new(),
+        last_event_id: "s~1~10".into(),
+    }
 }
 
 /// Headers with bodies; permission requests with their outcomes.
@@ -238,4 +247,26 @@ fn clearing_leaves_what_still_runs() {
     assert_eq!(shown(&log), ["User (Agent): two"]);
     hear(&mut log, [fragment(2, "x")]);
     assert_eq!(shown(&log), ["User (Agent): two", "Message (m) [receiving...]: x"]);
+}
+
+#[test]
+fn drafts_wait_once_each_until_they_are_taken() {
+    let mut log = Log::default();
+    assert_eq!(log.drafts(), None);
+    let draft = |number| Draft {
+        id: run(number),
+        text: "t".to_owned(),
+        source: "editor".to_owned(),
+        session_id: "s".to_owned(),
+        mode: None,
+        at: String::new(),
+    };
+    log.load(SessionHistory { drafts: vec![draft(1)], ..history(Vec::new(), Vec::new()) });
+    let heard = log.hear(Event::Draft(draft(2)));
+    assert_eq!(heard.notice, Some(Notice::Draft("editor".to_owned())));
+    assert_eq!(log.hear(Event::Draft(draft(1))).notice, None);
+    assert_eq!(log.drafts(), Some(&[draft(1), draft(2)][..]));
+    let taken = DraftTaken { id: run(1), session_id: "s".to_owned() };
+    log.hear(Event::DraftTaken(taken));
+    assert_eq!(log.drafts(), Some(&[draft(2)][..]));
 }

@@ -116,6 +116,23 @@ fn events_are_spelt_as_clients_expect_them() {
             "historyCleared",
             r#"{"sessionId":"s","at":"t"}"#,
         ),
+        (
+            Event::Draft(Draft {
+                id: run(),
+                text: text("t"),
+                source: text("editor"),
+                session_id: text("s"),
+                mode: Some(Mode::Agent),
+                at: text("t"),
+            }),
+            "draft",
+            r#"{"id":"RUN","text":"t","source":"editor","sessionId":"s","mode":"agent","at":"t"}"#,
+        ),
+        (
+            Event::DraftTaken(DraftTaken { id: run(), session_id: text("s") }),
+            "draftTaken",
+            r#"{"id":"RUN","sessionId":"s"}"#,
+        ),
         (Event::Missed(Missed { oldest: text("p~~0") }), "missed", r#"{"oldest":"p~~0"}"#),
     ];
     for (event, name, data) in table {
@@ -132,7 +149,7 @@ fn events_are_spelt_as_clients_expect_them() {
 fn requests_need_no_more_than_they_must() {
     let request: MessageRequest = serde_json::from_str("{}").expect("nothing");
     assert_eq!(request, MessageRequest::default());
-    let full = r#"{"text":"t","sessionId":"s","mode":"agent","maxSteps":3,"model":"m"}"#;
+    let full = r#"{"text":"t","sessionId":"s","mode":"agent","maxSteps":3,"model":"m","source":"e","reviewed":true,"draftId":"d"}"#;
     let request: MessageRequest = serde_json::from_str(full).expect("everything");
     assert_eq!(json(&request), full);
     let nulls = r#"{"text":"t","sessionId":null,"mode":null,"maxSteps":null,"model":null}"#;
@@ -169,6 +186,7 @@ fn answers_are_spelt_as_clients_expect_them() {
             approvals: Vec::new(),
         }],
         approvals: Vec::new(),
+        drafts: Vec::new(),
         last_event_id: text("s~1f~9"),
     };
     let expected = format!(

@@ -20,8 +20,8 @@ pub enum BridgeError {
     /// No project has that id or path.
     #[error("unknown session: `{0}`")]
     SessionNotFound(String),
-    /// The mode is neither `prompt` nor `agent`.
-    #[error("unknown mode, use `prompt` or `agent`: `{0}`")]
+    /// The mode is neither `prompt` nor `agent` nor `draft`.
+    #[error("unknown mode, use `prompt`, `agent` or `draft`: `{0}`")]
     UnknownMode(String),
     /// The settings don't allow agents.
     #[error("the agent is switched off in the settings")]
@@ -50,6 +50,12 @@ pub enum BridgeError {
     /// The request never existed, or has been answered.
     #[error("not waiting for a decision: `{0}`")]
     ApprovalNotFound(String),
+    /// The draft never existed, or was sent or discarded.
+    #[error("not waiting to be sent: `{0}`")]
+    DraftNotFound(String),
+    /// The limit of drafts in the project is reached.
+    #[error("too many drafts of this session are waiting")]
+    TooManyDrafts,
     /// The session that answers could not be started; holds the reason.
     #[error("the session can't be started: {0}")]
     NotStarted(String),

@@ -1,6 +1,8 @@
 //! The history of a project: what its events come to.
 
-use wire::bridge::{ApprovalRequest, AskedApproval, Event, HistoryMessage, Inbound, Role, RunEnd};
+use wire::bridge::{
+    ApprovalRequest, AskedApproval, Draft, Event, HistoryMessage, Inbound, Role, RunEnd,
+};
 
 /// The size of a history, in messages and bytes. The oldest messages are left out first.
 const MAX_MESSAGES: usize = 1_000;
@@ -16,6 +18,8 @@ pub(super) struct History {
     runs: Vec<Run>,
     /// The questions that wait for an answer.
     pub(super) approvals: Vec<ApprovalRequest>,
+    /// The messages that wait until a person sends them. Clearing leaves them alone.
+    pub(super) drafts: Vec<Draft>,
 }
 
 /// A message and its answer.
@@ -83,6 +87,13 @@ impl History {
                 }
             }
             Event::HistoryCleared(_) => self.runs.retain(|run| run.answer.reason.is_none()),
+            // Told again when the history was cleared.
+            Event::Draft(draft) => {
+                if !self.drafts.iter().any(|known| known.id == draft.id) {
+                    self.drafts.push(draft);
+                }
+            }
+            Event::DraftTaken(taken) => self.drafts.retain(|draft| draft.id != taken.id),
             Event::Missed(_) => {}
         }
     }
@@ -92,8 +103,10 @@ impl History {
         run.map(|run| &mut run.answer)
     }
 
-    /// The newest messages, oldest first, each followed by its answer.
-    pub(super) fn into_messages(mut self) -> (Vec<HistoryMessage>, Vec<ApprovalRequest>) {
+    /// The newest messages, oldest first, each followed by its answer; and what waits.
+    pub(super) fn into_messages(
+        mut self,
+    ) -> (Vec<HistoryMessage>, Vec<ApprovalRequest>, Vec<Draft>) {
         let (mut kept, mut bytes) = (0, 0);
         for run in self.runs.iter().rev() {
             bytes += run.bytes();
@@ -104,7 +117,7 @@ impl History {
         }
         let newest = self.runs.split_off(self.runs.len() - kept);
         let messages = newest.into_iter().flat_map(|run| [run.question, run.answer]).collect();
-        (messages, self.approvals)
+        (messages, self.approvals, self.drafts)
     }
 
     /// The answered messages and their answers, oldest first, truncated to the context budget.
@@ -193,7 +206,7 @@ mod tests {
         for number in 0..505 {
             ask(&mut history, number, "x");
         }
-        let (messages, _) = history.into_messages();
+        let (messages, ..) = history.into_messages();
         assert_eq!((messages.len(), messages[0].id), (MAX_MESSAGES, id(5)));
 
         let mut history = History::default();

@@ -14,7 +14,7 @@ use store::journal::{Journal, Position, StoreError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use wire::bridge::{ProjectMessage, Role};
-use wire::{PermissionMode, SessionId};
+use wire::{MessageId, PermissionMode, SessionId, SessionResponse};
 
 use super::action_agent::{ActionBackend, Surroundings};
 use super::error::BridgeError;
@@ -188,9 +188,13 @@ impl Inner {
         &self,
         project: &Project,
         message: ProjectMessage,
+        draft: Option<MessageId>,
     ) -> Result<(), BridgeError> {
         let id = message.id;
         let one_at_a_time = project.changing.lock().await;
+        if let Some(draft) = draft {
+            self.check_draft(project, draft).await?;
+        }
         let session = self.open_session(project, message.model.as_deref()).await?;
         if session.unfinished() >= MAX_RUNS {
             return Err(BridgeError::TooManyRuns);
@@ -211,13 +215,17 @@ impl Inner {
                 session
             }
         };
+        if let Some(draft) = draft {
+            // Before the lock is released: a draft is sent once, whoever else sends it.
+            self.take_draft(session.id(), draft).await?;
+        }
         drop(one_at_a_time);
         Ok(session.keep_message(id).await?)
     }
 
     /// The newest session of a project, or a new one if that has ended. The caller keeps others from
     /// changing the project.
-    async fn open_session(
+    pub(super) async fn open_session(
         &self,
         project: &Project,
         model: Option<&str>,
@@ -249,7 +257,11 @@ impl Inner {
         let _one_at_a_time = project.changing.lock().await;
         let session = self.open_session(project, None).await?;
         let was_used = self.state(session.id()).await?.is_some_and(|state| state.messages > 0);
-        self.sessions.clear_project(session.id()).await?;
+        // What was said before is not read any more, but drafts wait until somebody takes them.
+        let drafts = self.drafts(project).await?;
+        let cleared = std::iter::once(SessionResponse::ProjectCleared);
+        let facts = cleared.chain(drafts.into_iter().map(SessionResponse::ProjectDraft));
+        self.sessions.keep_of_project(session.id(), facts).await?;
         // Runs that have not ended go on, and so does their session.
         if was_used && session.unfinished() == 0 {
             // If it has ended by itself meanwhile, that is as good.

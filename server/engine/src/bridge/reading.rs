@@ -8,8 +8,8 @@ use std::fmt::Write;
 use platform::clock::iso_8601_of_micros;
 use store::journal::Position;
 use wire::bridge::{
-    ApprovalDecision, ApprovalRequest, Done, Event, Fragment, HistoryCleared, Inbound,
-    ProjectMessage,
+    ApprovalDecision, ApprovalRequest, Done, Draft, DraftTaken, Event, Fragment, HistoryCleared,
+    Inbound, ProjectMessage,
 };
 use wire::{MessageId, PendingPermission, PermissionId, PermissionOutcome, SessionResponse};
 
@@ -157,6 +157,18 @@ impl Reading {
                 let (session_id, at) = (self.project.clone(), iso_8601_of_micros(at));
                 Some(Event::HistoryCleared(HistoryCleared { session_id, at }))
             }
+            R::ProjectDraft(draft) => Some(Event::Draft(Draft {
+                id: draft.id,
+                text: draft.text.clone(),
+                source: draft.source.clone(),
+                session_id: self.project.clone(),
+                mode: draft.mode,
+                at: iso_8601_of_micros(at),
+            })),
+            R::ProjectDraftTaken(taken) => Some(Event::DraftTaken(DraftTaken {
+                id: taken.id,
+                session_id: self.project.clone(),
+            })),
             R::PermissionRequest(question) => self.ask(question),
             R::PermissionResolved { request_id, decision } => self.settle(*request_id, *decision),
             _ => None,

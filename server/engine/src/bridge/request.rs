@@ -14,10 +14,7 @@ pub(super) struct ValidMessage {
 
 impl ValidMessage {
     pub(super) fn read(request: &MessageRequest, rules: &AgentRules) -> Result<Self, BridgeError> {
-        let text = request.text.as_deref().unwrap_or_default().trim();
-        if text.len() > MAX_TEXT {
-            return Err(BridgeError::TextTooLong);
-        }
+        let text = check_text(request)?;
         let mode = match request.mode.as_deref() {
             // Other clients call a prompt "chat".
             None | Some("chat") => Mode::Prompt,
@@ -38,5 +35,15 @@ impl ValidMessage {
             return Err(BridgeError::StepsOutOfRange(max_steps));
         }
         Ok(Self { text: text.to_owned(), mode, max_steps })
+    }
+}
+
+/// The text of a message, without the blanks around it.
+pub(super) fn check_text(request: &MessageRequest) -> Result<&str, BridgeError> {
+    let text = request.text.as_deref().unwrap_or_default().trim();
+    match text.len() {
+        0 => Err(BridgeError::TextMissing),
+        1..=MAX_TEXT => Ok(text),
+        _ => Err(BridgeError::TextTooLong),
     }
 }

@@ -22,6 +22,8 @@ pub struct BridgeSettings {
     pub agent: AgentRules,
     /// How many messages are accepted per minute, over all projects.
     pub messages_per_minute: NonZeroU32,
+    /// Whether messages wait as drafts until a person sends them, whatever mode they have.
+    pub inject_into_chat: bool,
     /// What agents must not touch, even if a user approves.
     pub safeguards: Safeguards,
 }
@@ -33,6 +35,7 @@ impl BridgeSettings {
             workspaces: workspaces.into_iter().collect(),
             agent: AgentRules::default(),
             messages_per_minute: Self::MESSAGES_PER_MINUTE,
+            inject_into_chat: false,
             safeguards: Safeguards::default(),
         }
     }
@@ -48,6 +51,7 @@ impl BridgeSettings {
             workspaces: if workspaces.is_empty() { self.workspaces.clone() } else { workspaces },
             agent: self.agent.narrowed_by(&wanted.agent),
             messages_per_minute: self.messages_per_minute.min(wanted.messages_per_minute),
+            inject_into_chat: self.inject_into_chat || wanted.inject_into_chat,
             safeguards: self.safeguards.clone(),
         }
     }

@@ -3,6 +3,7 @@
 mod agents;
 mod cancelling;
 mod chains;
+mod drafts;
 mod prompts;
 mod sessions;
 

@@ -135,6 +135,8 @@ impl OpenTurn {
             | R::ExtensionLog { .. }
             | R::QueueChanged(_)
             | R::ProjectCleared
+            | R::ProjectDraft(_)
+            | R::ProjectDraftTaken(_)
             | R::Error { .. } => {}
         }
     }

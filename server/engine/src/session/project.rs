@@ -56,12 +56,17 @@ impl SessionManager {
         Ok((Found { backend, model_id: fold.model().to_owned() }, options))
     }
 
-    /// Clears the history of a session's project, except for messages whose runs have not ended.
-    /// Returns when that is durable.
-    pub(crate) async fn clear_project(&self, id: SessionId) -> Result<(), SessionError> {
+    /// Keeps what a session's project has to know besides its messages. Returns when that is durable.
+    pub(crate) async fn keep_of_project(
+        &self,
+        id: SessionId,
+        facts: impl IntoIterator<Item = SessionResponse>,
+    ) -> Result<(), SessionError> {
         let log = self.load_log(id).await.ok_or(SessionError::SessionNotFound)?;
-        if !log.push(&SessionResponse::ProjectCleared) {
-            return Err(SessionError::SessionNotFound);
+        for fact in facts {
+            if !log.push(&fact) {
+                return Err(SessionError::SessionNotFound);
+            }
         }
         Ok(self.live().durable(id).await?)
     }

@@ -195,6 +195,8 @@ impl LiveEntry for SessionResponse {
             | Self::ProjectMessage(_)
             | Self::ProjectMessageEnd(_)
             | Self::ProjectCleared
+            | Self::ProjectDraft(_)
+            | Self::ProjectDraftTaken(_)
             | Self::Error { .. } => Part::Alone,
         }
     }
