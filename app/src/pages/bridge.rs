@@ -7,6 +7,7 @@ use leptos::prelude::*;
 use wire::bridge::SessionSummary;
 
 use crate::api;
+use crate::components::page_header::plain_header;
 use crate::components::permission_card::mark_title;
 use crate::components::session_responses::{Said, Stream};
 use crate::html::{Html, html};
@@ -29,8 +30,8 @@ pub(crate) fn BridgePage() -> Html {
     let id = move || chosen.with(|chosen| chosen.as_ref().map(|(id, _)| id.clone()));
     html! {
         {window_title(|| "Bridge".to_owned())}
+        {plain_header("Bridge")}
         <div id="bridge-ui">
-            <h1 class="visually-hidden">"Bridge"</h1>
             <nav id="bridge-projects" aria-label="Projects">
                 <h2>"Projects"</h2>
                 {move || projects.state.with(|projects| draw_list(projects, id().as_deref()))}
