@@ -101,6 +101,9 @@ async fn tasks_and_jobs_have_events_and_belong_together() {
     assert!(sessions.iter().all(|session| session["state"] == "closed"));
     let parents = sessions.iter().filter(|session| session["parent"] == task_id);
     assert!(parents.count() > 0, "{sessions:?}");
+    assert!(sessions.iter().all(|session| session["parentTitle"] == "ok"), "{sessions:?}");
+    assert!(tasks.iter().all(|task| task["parentTitle"] == "job"), "{tasks:?}");
+    assert_eq!(jobs[0].get("parentTitle"), None);
     app.finish().await;
 }
 
@@ -133,7 +136,11 @@ async fn history_is_newest_first_with_times_states_and_titles() {
     assert_eq!(rest.get("next"), None);
     assert_eq!(titles(&app, "state=running").await, ["wait 60 seconds"]);
     assert_eq!(titles(&app, "folder=/nowhere").await, Vec::<String>::new());
-    assert_eq!(titles(&app, "kind=&state=&q=").await.len(), 3, "empty is as good as none");
+    assert_eq!(titles(&app, "kind=&state=&q=&since=").await.len(), 3, "empty is as good as none");
+    let since = found[1]["startedAt"].as_str().expect("a time");
+    let later = items(&app, &format!("since={since}")).await;
+    assert!(later.iter().any(|item| item["id"] == second.id), "from then on");
+    assert_eq!(items(&app, "since=2999-01-01T00:00:00Z").await, Vec::<Value>::new());
     app.finish().await;
 }
 
@@ -163,6 +170,7 @@ async fn a_wrong_query_is_told_what_is_accepted() {
         ("state=sleeping", "state must be one of idle,"),
         ("limit=many", "limit"),
         ("before=-1", "before"),
+        ("since=yesterday", "since must be a time such as 2026-01-02T03:04:05Z: `yesterday`"),
     ] {
         let reply = app.get(&format!("{HISTORY}?{query}")).await;
         assert_eq!(reply.status, 400, "{query}");

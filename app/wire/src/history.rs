@@ -51,6 +51,9 @@ pub struct HistoryItem {
     /// The task that opened the session, or the job that started the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<LiveId>,
+    /// Title of the parent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_title: Option<String>,
     /// The closed session that this one continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continued_from: Option<SessionId>,

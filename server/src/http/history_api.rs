@@ -7,7 +7,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use platform::clock::iso_8601_of_micros;
+use platform::clock::{iso_8601_of_micros, micros_of_iso_8601};
 use serde::Deserialize;
 use store::fold::{RunDetail, SessionDetail};
 use store::journal::{Entity, Fact, Found, HistoryQuery, Page, Record};
@@ -105,6 +105,7 @@ pub(super) struct ListQuery {
     state: Option<String>,
     folder: Option<String>,
     q: Option<String>,
+    since: Option<String>,
     before: Option<u64>,
     limit: Option<usize>,
 }
@@ -126,6 +127,15 @@ pub(super) async fn history(
             return error::unreadable(StatusCode::BAD_REQUEST, &problem);
         }
     };
+    let since = query.since.filter(|since| !since.is_empty());
+    let since = match since.as_deref().map(|time| micros_of_iso_8601(time).ok_or(time)) {
+        None => None,
+        Some(Ok(since)) => Some(since),
+        Some(Err(time)) => {
+            let problem = format!("since must be a time such as 2026-01-02T03:04:05Z: `{time}`");
+            return error::unreadable(StatusCode::BAD_REQUEST, &problem);
+        }
+    };
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let query = HistoryQuery {
         questions: false,
@@ -134,6 +144,7 @@ pub(super) async fn history(
         is_open: false,
         folder: given(query.folder),
         words: given(query.q),
+        since,
         before: query.before,
         limit: query.limit.unwrap_or(DEFAULT_ITEMS).clamp(1, MAX_ITEMS),
     };
@@ -162,7 +173,7 @@ fn word<T: Copy>(
 }
 
 fn item(found: Found) -> Option<HistoryItem> {
-    let Found { entity, record, snippet } = found;
+    let Found { entity, record, parent_title, snippet } = found;
     let continued_from = SessionDetail::read(&record).and_then(|detail| detail.continued_from);
     let RunDetail { reason, .. } = RunDetail::read(&record);
     Some(HistoryItem {
@@ -177,6 +188,7 @@ fn item(found: Found) -> Option<HistoryItem> {
         ended_at: record.ended_at.map(iso_8601_of_micros),
         usage: Some(record.usage).filter(|usage| !usage.is_empty()),
         parent: record.parent.and_then(live_id),
+        parent_title,
         continued_from,
         snippet,
     })
@@ -197,7 +209,7 @@ pub(super) async fn export_json(State(state): State<AppState>, Path(id): Path<St
         Ok(session) => session,
         Err(response) => return response,
     };
-    let found = Found { entity: id.into(), record, snippet: None };
+    let found = Found { entity: id.into(), record, parent_title: None, snippet: None };
     let about = item(found).and_then(|item| serde_json::to_string(&item).ok()).unwrap_or_default();
     let mut text = String::from(about.strip_suffix('}').unwrap_or("{"));
     text.push_str(r#","events":["#);

@@ -185,6 +185,8 @@ pub struct HistoryQuery {
     pub folder: Option<String>,
     /// Only entities that have all of these words in one text.
     pub words: Option<String>,
+    /// Only entities that started at this time or later, in microseconds since the Unix epoch.
+    pub since: Option<u64>,
     /// Only entities older than this position, from [`HistoryPage::next`].
     pub before: Option<u64>,
     /// The most entities to return.
@@ -201,6 +203,7 @@ impl HistoryQuery {
         is_listed
             && self.state.is_none_or(|wanted| wanted == record.state)
             && !(self.is_open && record.ended_at.is_some())
+            && self.since.is_none_or(|since| record.started_at >= since)
             && self.folder.as_ref().is_none_or(|wanted| *wanted == record.folder)
     }
 }
@@ -261,6 +264,8 @@ pub struct Found {
     pub entity: Entity,
     /// Its record at the time of the query.
     pub record: Record,
+    /// Title of its parent, if it has one.
+    pub parent_title: Option<String>,
     /// If words were searched for: the text around the first hit, with the hit between `«` and `»`.
     pub snippet: Option<String>,
 }

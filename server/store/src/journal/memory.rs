@@ -294,7 +294,10 @@ impl Journal for MemoryJournal {
                 break;
             }
             last = Some(*number);
-            page.items.push(Found { entity: *entity, record: stream.record.clone(), snippet });
+            let record = stream.record.clone();
+            let parent = record.parent.and_then(|parent| state.streams.get(&parent));
+            let parent_title = parent.map(|parent| parent.record.title.clone());
+            page.items.push(Found { entity: *entity, record, parent_title, snippet });
         }
         Ok(page)
     }

@@ -1,6 +1,7 @@
 //! What every journal must guarantee. Each test runs on all of them.
 
 mod random;
+mod since;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use super::{
     Append, Batch, Chunk, Cursor, Entity, Fact, HistoryQuery, Journal, MemoryJournal, OpenEntities,
     Position, Record, SqliteJournal, StoreError,
 };
+use since::history_begins_where_it_is_told_to;
 
 /// A journal, and the folder it is in.
 struct Kept {
@@ -58,6 +60,7 @@ conformance! {
     what_is_open_is_gone_through_page_by_page,
     history_is_listed_newest_first_page_by_page,
     history_is_filtered,
+    history_begins_where_it_is_told_to,
     texts_and_titles_are_searched,
     a_search_goes_page_by_page,
     what_belongs_to_something_is_deleted_with_it,

@@ -1,7 +1,7 @@
 //! Lists of entities, by age and by words.
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use super::rows::{self, COLUMNS, EntityRow, FROM, key, split_key};
 use crate::journal::search::{Words, text_of};
@@ -47,18 +47,47 @@ pub(super) fn history(
     query: &HistoryQuery,
 ) -> Result<HistoryPage, rusqlite::Error> {
     let before = query.before.and_then(|before| i64::try_from(before).ok());
+    let first = match query.since.map(i64::try_from) {
+        None => 0,
+        Some(Ok(since)) => first_since(database, since)?,
+        Some(Err(_)) => return Ok(HistoryPage::default()),
+    };
     match &query.words {
-        None => by_age(database, query, before),
+        None => by_age(database, query, first, before),
         Some(words) => match Words::new(words) {
-            Some(words) => by_words(database, query, &words, before),
+            Some(words) => by_words(database, query, &words, first, before),
             None => Ok(HistoryPage::default()),
         },
     }
 }
 
+/// The lowest number that an entity of this time or later can have: numbers are given in the order of
+/// the start, so it is found by halving. Where the clock was set back between two starts, some that
+/// qualify may be below it.
+fn first_since(database: &Connection, since: i64) -> Result<i64, rusqlite::Error> {
+    let mut at_or_below = database.prepare_cached(
+        "SELECT number, started_at FROM entity WHERE number <= ?1 AND started_at > 0 \
+         ORDER BY number DESC LIMIT 1",
+    )?;
+    let last: Option<i64> =
+        database.query_row("SELECT max(number) FROM entity", [], |row| row.get(0))?;
+    let (mut low, mut high) = (0, last.unwrap_or_default() + 1);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let found: Option<(i64, i64)> = at_or_below.query_row([middle], read).optional()?;
+        match found {
+            Some((number, started_at)) if started_at >= since => high = number,
+            _ => low = middle + 1,
+        }
+    }
+    Ok(low)
+}
+
 fn by_age(
     database: &Connection,
     query: &HistoryQuery,
+    first: i64,
     before: Option<i64>,
 ) -> Result<HistoryPage, rusqlite::Error> {
     let mut conditions = vec![if query.questions {
@@ -78,6 +107,8 @@ fn by_age(
         ("e.state = ?", query.state.map(|state| state.as_str().to_owned().into())),
         ("e.folder = ?", query.folder.clone().map(Value::from)),
         ("e.number < ?", before.map(Value::from)),
+        ("e.number >= ?", (first > 0).then_some(Value::from(first))),
+        ("e.started_at >= ?", query.since.and_then(|since| i64::try_from(since).ok()).map(Value::from)),
     ] {
         if let Some(value) = value {
             conditions.push(condition);
@@ -99,9 +130,9 @@ fn by_age(
             page.next = last;
             break;
         }
-        let EntityRow { number, entity, record, .. } = row?;
+        let EntityRow { number, entity, record, parent_title, .. } = row?;
         last = u64::try_from(number).ok();
-        page.items.push(Found { entity, record, snippet: None });
+        page.items.push(Found { entity, record, parent_title, snippet: None });
     }
     Ok(page)
 }
@@ -113,17 +144,19 @@ fn by_words(
     database: &Connection,
     query: &HistoryQuery,
     words: &Words,
+    first: i64,
     before: Option<i64>,
 ) -> Result<HistoryPage, rusqlite::Error> {
     let wanted = words.to_match();
     let mut newest = database.prepare_cached(
-        "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC",
+        "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2 AND rowid >= ?3 \
+         ORDER BY rowid DESC",
     )?;
     let mut page = HistoryPage::default();
     let mut below = before.map_or(i64::MAX, |before| key(before, 0));
     let mut examined = 0;
     'queries: loop {
-        let mut hits = newest.query(params![wanted, below])?;
+        let mut hits = newest.query(params![wanted, below, key(first, 0)])?;
         let mut skipped = 0;
         while let Some(hit) = hits.next()? {
             let hit: i64 = hit.get(0)?;
@@ -142,14 +175,14 @@ fn by_words(
             }
             examined += 1;
             below = key(number, 0);
-            let EntityRow { entity, record, .. } = find(database, number)?;
+            let EntityRow { entity, record, parent_title, .. } = find(database, number)?;
             if query.takes(entity, &record) {
                 let text = match seq {
                     0 => Some(record.title.clone()),
                     _ => text(database, hit)?,
                 };
                 let snippet = text.map(|text| words.snippet(&text));
-                page.items.push(Found { entity, record, snippet });
+                page.items.push(Found { entity, record, parent_title, snippet });
             }
         }
         return Ok(page);

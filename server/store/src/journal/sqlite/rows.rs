@@ -7,7 +7,7 @@ use crate::journal::{Entity, Record};
 
 /// The columns of a record, for [`read`].
 pub(super) const COLUMNS: &str = "e.number, e.id, p.id, e.title, e.folder, e.model, e.state, \
-     e.started_at, e.ended_at, e.usage, e.detail, e.facts, e.notes";
+     e.started_at, e.ended_at, e.usage, e.detail, e.facts, e.notes, p.title";
 
 /// The tables of the columns: an entity and its parent.
 pub(super) const FROM: &str = "entity e LEFT JOIN entity p ON p.number = e.parent";
@@ -17,6 +17,7 @@ pub(super) struct EntityRow {
     pub(super) number: i64,
     pub(super) entity: Entity,
     pub(super) record: Record,
+    pub(super) parent_title: Option<String>,
     pub(super) facts: u64,
     pub(super) notes: u64,
 }
@@ -42,6 +43,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<EntityRow, rusqlite::Error> {
         },
         facts: row.get(11)?,
         notes: row.get(12)?,
+        parent_title: row.get(13)?,
     })
 }
 
