@@ -3,6 +3,7 @@
 pub(crate) mod alive;
 pub(crate) mod bridge;
 pub(crate) mod folder;
+pub(crate) mod history;
 pub(crate) mod markdown;
 pub(crate) mod session;
 pub(crate) mod stored;

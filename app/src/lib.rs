@@ -44,6 +44,7 @@ use wire::server::ConfigReply;
 use components::frame::Frame;
 use html::html;
 use pages::bridge::BridgePage;
+use pages::history::HistoryPage;
 use pages::inbox::InboxPage;
 use pages::index::IndexPage;
 use pages::job_tracking::JobTrackingPage;
@@ -79,6 +80,7 @@ pub fn App() -> impl IntoView {
         Some(Page::Jobs) => html! { <JobsPage /> },
         Some(Page::JobTracking) => html! { <JobTrackingPage /> },
         Some(Page::Inbox) => html! { <InboxPage /> },
+        Some(Page::History) => html! { <HistoryPage /> },
         Some(Page::Bridge) => html! { <BridgePage /> },
         Some(Page::Test) => html! { <TestPage /> },
         None => html! { <NotFoundPage /> },
@@ -93,6 +95,7 @@ enum Page {
     Jobs,
     JobTracking,
     Inbox,
+    History,
     Bridge,
     Test,
 }
@@ -106,7 +109,7 @@ impl Page {
 }
 
 /// Every page in each of its spellings.
-const PATHS: [(&str, Page); 13] = [
+const PATHS: [(&str, Page); 15] = [
     ("/", Page::Index),
     ("/index", Page::Index),
     ("/index.html", Page::Index),
@@ -116,6 +119,8 @@ const PATHS: [(&str, Page); 13] = [
     ("/jobTracking.html", Page::JobTracking),
     ("/inbox", Page::Inbox),
     ("/inbox.html", Page::Inbox),
+    ("/history", Page::History),
+    ("/history.html", Page::History),
     ("/bridge", Page::Bridge),
     ("/bridge.html", Page::Bridge),
     ("/test", Page::Test),

@@ -1,6 +1,7 @@
 //! The pages, one file each.
 
 pub(crate) mod bridge;
+pub(crate) mod history;
 pub(crate) mod inbox;
 pub(crate) mod index;
 pub(crate) mod job_tracking;

@@ -4,8 +4,8 @@
 //!
 //! What pages decide without signals stands by itself: [`tool_summary`] and [`grouping`] (tool
 //! calls), [`height`], [`live_markdown`] and [`following`] (long and growing texts), [`outline`]
-//! (jobs), [`composer`], [`palette`], [`session_head`], [`folders`], [`drafts`], and the wording of
-//! [`duration`], [`title`] and [`stop_question`].
+//! (jobs), [`composer`], [`palette`], [`session_head`], [`folders`], [`drafts`], [`history`], and the
+//! wording of [`duration`], [`title`], [`question`] and [`stop_question`].
 
 pub(crate) mod alive;
 pub(crate) mod blocks;
@@ -19,6 +19,7 @@ pub(crate) mod folders;
 pub(crate) mod following;
 pub(crate) mod grouping;
 pub(crate) mod height;
+pub(crate) mod history;
 pub(crate) mod inbox;
 pub(crate) mod job;
 pub(crate) mod live_markdown;
@@ -26,6 +27,7 @@ pub(crate) mod outline;
 pub(crate) mod palette;
 pub(crate) mod project;
 pub(crate) mod session_head;
+pub(crate) mod question;
 mod signals;
 pub(crate) mod spending;
 pub(crate) mod stop_question;

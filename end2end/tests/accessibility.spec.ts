@@ -1,5 +1,6 @@
 import { isAccessible } from "../fixtures/accessibility.js";
 import { test } from "../fixtures/folder.js";
+import { HistoryPage } from "../fixtures/history.js";
 import { InboxPage } from "../fixtures/inbox.js";
 import { JobsPage } from "../fixtures/jobs.js";
 import { Portal, expect } from "../fixtures/portal.js";
@@ -38,6 +39,14 @@ test.describe("axe finds nothing serious", () => {
     const inbox = await InboxPage.open(await context.newPage());
     await expect(inbox.item(folder).card).toBeVisible();
     await isAccessible(inbox.page, "inbox");
+    const history = await HistoryPage.open(page, `?folder=${encodeURIComponent(folder)}`);
+    await expect(history.rows).toHaveCount(1);
+    await isAccessible(page, "history");
+    await history.search.fill("think");
+    await expect(history.rows.locator("mark")).toBeVisible();
+    await history.rows.locator(".history-menu-button").click();
+    await expect(history.menu).toBeVisible();
+    await isAccessible(page, "history, search and menu");
   });
 
   test.describe("in a portal with jobs", () => {

@@ -116,7 +116,7 @@ test("failed and denied tools say so in a word", async ({ page }) => {
 });
 
 test("every page has one h1, and every bar says where it stands", async ({ page, open }) => {
-  for (const path of ["/", "/jobs.html?wb=/", "/jobTracking.html?jobName=build", "/inbox.html", "/bridge.html", "/test.html"]) {
+  for (const path of ["/", "/jobs.html?wb=/", "/jobTracking.html?jobName=build", "/inbox.html", "/history.html", "/bridge.html", "/test.html"]) {
     await open(path);
     await expect(page.getByRole("heading", { level: 1 }), path).toHaveCount(1);
   }

@@ -9,6 +9,7 @@ const PAGES = [
     mark: "#job-part",
   },
   { name: "inbox", paths: ["/inbox", "/inbox.html"], mark: "#inbox-ui" },
+  { name: "history", paths: ["/history", "/history.html?q=x"], mark: "#history-ui" },
   { name: "test", paths: ["/test", "/test.html"], mark: ".greeting" },
 ];
 const SIZES = [

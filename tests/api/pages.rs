@@ -14,6 +14,8 @@ async fn every_page_has_both_spellings() {
         ("/jobs.html?wb=/x", "id=\"matrix-part\""),
         ("/jobTracking?jobName=j", "id=\"job-part\""),
         ("/jobTracking.html?jobName=j", "id=\"job-part\""),
+        ("/history", "id=\"history-ui\""),
+        ("/history.html?q=x", "id=\"history-ui\""),
         ("/test", "<title>Test · Copilot Portal</title>"),
         ("/test.html", "<title>Test · Copilot Portal</title>"),
     ] {

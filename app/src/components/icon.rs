@@ -1,9 +1,10 @@
 //! Icons, and the icon and word of a state.
 
-use wire::AliveState;
+use wire::{AliveState, EntityState};
 
 use crate::html::{Html, html};
 use crate::icon::Icon;
+use crate::wording::job_word;
 
 /// An icon beside a text, which says the same in words.
 pub(crate) fn draw_icon(icon: Icon) -> Html {
@@ -23,6 +24,20 @@ pub(crate) fn state_dot(state: AliveState) -> Html {
     }
 }
 
+/// A state that is kept, as an icon and its word.
+pub(crate) fn kept_badge(state: EntityState) -> Html {
+    let icon = match state {
+        EntityState::Idle => Icon::Idle,
+        EntityState::Running => Icon::Working,
+        EntityState::Waiting => Icon::Waiting,
+        EntityState::Interrupted => Icon::Interrupted,
+        EntityState::Succeeded | EntityState::Closed => Icon::Check,
+        EntityState::Failed => Icon::Failed,
+        EntityState::Canceled => Icon::Canceled,
+    };
+    state_badge(state.as_str(), icon, job_word(state))
+}
+
 /// The icon and the word of what is alive, in the colour of its state.
 pub(crate) fn alive_badge(state: AliveState) -> Html {
     let (icon, word) = alive_look(state);
@@ -34,7 +49,7 @@ pub(crate) fn state_badge(name: &'static str, icon: Icon, word: &'static str) ->
     html! {
         <span class="state-badge" data-state=name>
             {draw_icon(icon)}
-            {word}
+            <span class="state-word">{word}</span>
         </span>
     }
 }

@@ -54,6 +54,9 @@ pub struct HistoryItem {
     /// Title of the parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_title: Option<String>,
+    /// The user's session that a task without a job runs in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
     /// The closed session that this one continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub continued_from: Option<SessionId>,

@@ -175,7 +175,7 @@ fn word<T: Copy>(
 fn item(found: Found) -> Option<HistoryItem> {
     let Found { entity, record, parent_title, snippet } = found;
     let continued_from = SessionDetail::read(&record).and_then(|detail| detail.continued_from);
-    let RunDetail { reason, .. } = RunDetail::read(&record);
+    let RunDetail { reason, session, .. } = RunDetail::read(&record);
     Some(HistoryItem {
         id: live_id(entity)?,
         kind: entity.kind()?,
@@ -189,6 +189,7 @@ fn item(found: Found) -> Option<HistoryItem> {
         usage: Some(record.usage).filter(|usage| !usage.is_empty()),
         parent: record.parent.and_then(live_id),
         parent_title,
+        session_id: session,
         continued_from,
         snippet,
     })

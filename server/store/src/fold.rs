@@ -14,6 +14,7 @@ pub(crate) mod tests;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use wire::SessionId;
 
 pub use job::{
     Canceler, CarriedRun, JobFold, JobHistory, JobNote, PlannedWork, WorkEnd, WorkFold, WorkRun,
@@ -59,6 +60,9 @@ pub struct RunDetail {
     /// How many works a job has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<u32>,
+    /// The session that a task runs in, if that is a user's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
 }
 
 impl RunDetail {

@@ -385,7 +385,7 @@ impl Fold<JobResponse> for JobFold {
             started_at: self.started_at,
             ended_at: self.ended_at,
             usage: self.usage,
-            detail: RunDetail { reason: self.reason(), done, total }.write(),
+            detail: RunDetail { reason: self.reason(), done, total, session: None }.write(),
         }
     }
 }

@@ -4,7 +4,9 @@ mod event;
 mod history;
 
 use serde::{Deserialize, Serialize};
-use wire::{Budget, Decision, EntityState, FailureCause, JobId, Spent, TaskResponse, Usage};
+use wire::{
+    Budget, Decision, EntityState, FailureCause, JobId, SessionId, Spent, TaskResponse, Usage,
+};
 
 use super::{Fold, INTERRUPTED, RunDetail};
 use crate::journal::Record;
@@ -57,6 +59,8 @@ pub struct TaskFold {
     folder: String,
     model: String,
     job: Option<JobId>,
+    /// The user's session that it runs in, if there is one.
+    session: Option<SessionId>,
     usage: Usage,
     budget: Budget,
     spent: Spent,
@@ -146,12 +150,13 @@ impl Fold<TaskResponse> for TaskFold {
 
     fn note(&mut self, at: u64, note: &TaskNote) {
         match note {
-            TaskNote::Started { name, folder, model, job, budget, .. } => {
+            TaskNote::Started { name, folder, model, job, budget, origin } => {
                 self.started_at = at;
                 self.name.clone_from(name);
                 self.folder.clone_from(folder);
                 self.model.clone_from(model);
                 self.job = *job;
+                self.session = origin.as_ref().map(|origin| origin.session);
                 self.budget = *budget;
             }
             TaskNote::Event(_) => {}
@@ -172,7 +177,12 @@ impl Fold<TaskResponse> for TaskFold {
             started_at: self.started_at,
             ended_at: self.ended_at,
             usage: self.usage,
-            detail: RunDetail { reason: self.reason(), ..RunDetail::default() }.write(),
+            detail: RunDetail {
+                reason: self.reason(),
+                session: self.session,
+                ..RunDetail::default()
+            }
+            .write(),
         }
     }
 }

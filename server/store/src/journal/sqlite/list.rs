@@ -108,7 +108,10 @@ fn by_age(
         ("e.folder = ?", query.folder.clone().map(Value::from)),
         ("e.number < ?", before.map(Value::from)),
         ("e.number >= ?", (first > 0).then_some(Value::from(first))),
-        ("e.started_at >= ?", query.since.and_then(|since| i64::try_from(since).ok()).map(Value::from)),
+        (
+            "e.started_at >= ?",
+            query.since.and_then(|since| i64::try_from(since).ok()).map(Value::from),
+        ),
     ] {
         if let Some(value) = value {
             conditions.push(condition);

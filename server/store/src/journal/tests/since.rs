@@ -16,16 +16,9 @@ pub(super) async fn history_begins_where_it_is_told_to(journal: Kept) {
         parent = parent.or(Some(entity));
     }
     search_until(&*journal, "word", &["8", "7", "6", "5", "4", "3", "2", "1", "0"]).await;
-    for (since, expected) in [
-        (0, 9),
-        (100, 9),
-        (101, 8),
-        (500, 5),
-        (501, 4),
-        (900, 1),
-        (901, 0),
-        (u64::MAX, 0),
-    ] {
+    for (since, expected) in
+        [(0, 9), (100, 9), (101, 8), (500, 5), (501, 4), (900, 1), (901, 0), (u64::MAX, 0)]
+    {
         for words in [None, Some("word".to_owned())] {
             let query = HistoryQuery { since: Some(since), words, ..query() };
             let page = journal.history(query.clone()).await.expect("a page");
