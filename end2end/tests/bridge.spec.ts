@@ -32,7 +32,7 @@ test("an agent works in the project, and asks first", async ({ bridge, one }) =>
   await expect(bridge.projects).toHaveText(["one", "two"]);
   await bridge.ask(BridgePage.script(CREATE, FINAL));
   const card = bridge.cards;
-  await expect(card.locator(".permission-title")).toHaveText("Create a.txt");
+  await expect(card.locator(".permission-title")).toHaveText("Create a.txt?");
   await expect(card).toContainText("hi");
   await expect(bridge.page).toHaveTitle(/^\(\?\) one/);
   expect(existsSync(path.join(one, "a.txt"))).toBe(false);
@@ -71,7 +71,7 @@ test("what is approved always is not asked again, and answers stand below their 
   await expect(bridge.log.locator(".message-block-toggle, .permission-title")).toHaveText([
     /^User \(Agent\)/,
     /^Message/,
-    "Create a.txt",
+    "Create a.txt?",
     /^Message/,
     /^User/,
     /^Message/,

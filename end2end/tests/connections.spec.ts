@@ -2,8 +2,9 @@ import { type BrowserContext, type Page, type Request } from "@playwright/test";
 import { BridgePage } from "../fixtures/bridge.js";
 import { test } from "../fixtures/folder.js";
 import { InboxPage } from "../fixtures/inbox.js";
-import { expect, hydrated } from "../fixtures/portal.js";
+import { Portal, expect, hydrated } from "../fixtures/portal.js";
 import { SessionPage } from "../fixtures/session.js";
+import { startJob } from "../fixtures/tracking.js";
 
 /** Tells a page whether it is hidden: headless pages all believe to be visible. */
 async function hide(page: Page, hidden: boolean): Promise<void> {
@@ -163,6 +164,25 @@ test("one hidden tab keeps the inbox, and notifies once of what comes", async ({
     .toEqual(["Create a.txt", "Create b.txt"]);
   await session.cards.last().locator(".permission-approve").click();
   await session.ready();
+});
+
+test("a hidden tab tells of the end of a job", async ({ page, context, folder, watch }) => {
+  const portal = await Portal.startWith("browser_retry.json");
+  watch.own(portal.url);
+  await recordNotifications(context);
+  const waiting = new Waiting(page);
+  await InboxPage.open(page, portal.url);
+  await startJob(page, "release", folder, "", portal.url);
+  await expect(page.locator("#alive-list")).toContainText("failed");
+  // Once it is the one that notifies, it looks anew at what there is, and tells nothing of that.
+  const looks = page.waitForResponse(/\/api\/copilot\/alive$/);
+  await hide(page, true);
+  await looks;
+  await settles(waiting, 1);
+  await startJob(page, "release", folder, "", portal.url);
+  await expect.poll(() => shown(page)).toEqual(["release failed"]);
+  await page.goto(`${portal.url}/test.html`);
+  await portal.stop();
 });
 
 test("the tab says how much waits, on any page", async ({ page, context, folder }) => {

@@ -1,8 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { test } from "../fixtures/folder.js";
 import { InboxPage } from "../fixtures/inbox.js";
-import { expect } from "../fixtures/portal.js";
+import { Portal, expect } from "../fixtures/portal.js";
 import { SessionPage } from "../fixtures/session.js";
 
 test.describe("the inbox", () => {
@@ -11,7 +11,7 @@ test.describe("the inbox", () => {
     const inbox = await InboxPage.open(await context.newPage());
     await session.askForFile("a.txt", "hi");
     const item = inbox.item(folder);
-    await expect(item.card.locator(".permission-title")).toHaveText("Create a.txt");
+    await expect(item.card.locator(".permission-title")).toHaveText("Create a.txt?");
     await expect(item.card).toContainText("hi");
     await expect(inbox.page).toHaveTitle(/^\(\d+\) Inbox/);
     await item.card.locator(".permission-approve").click();
@@ -95,5 +95,73 @@ test.describe("the inbox", () => {
     await expect(row).toHaveCount(0);
     await session.ready();
     expect(existsSync(path.join(folder, "a.txt"))).toBe(false);
+  });
+
+  for (const { name, ...viewport } of [
+    { name: "on a desk", width: 1280, height: 800 },
+    { name: "on a phone", width: 390, height: 844 },
+  ]) {
+    test.describe(name, () => {
+      test.use({ viewport });
+
+      test("questions are answered one after the other by keys alone", async ({ page, context, folder, portal, watch }) => {
+        const own = await Portal.start();
+        watch.own(own.url);
+        const folders = ["one", "two", "three"].map((name) => path.join(folder, name));
+        const sessions: SessionPage[] = [];
+        for (const one of folders) {
+          mkdirSync(one);
+          const session = await SessionPage.startIn(await context.newPage(), one, "ask", own.url);
+          await session.askForFile("a.txt", "hi");
+          await expect(session.cards.locator(".permission-approve")).toBeVisible();
+          sessions.push(session);
+        }
+        await page.setViewportSize(viewport);
+        const inbox = await InboxPage.open(page, own.url);
+        const card = (index: number) => inbox.item(folders[index]).card;
+        await expect(card(0).locator(".permission-count")).toHaveText("1 of 3");
+        await expect(inbox.item(folders[0]).row.locator("time")).toHaveText(/^waits \d+ (s|min)$/);
+        await expect(inbox.item(folders[0]).row).toContainText(/until \d+:\d\d/);
+        await expect(inbox.item(folders[0]).row.locator(".inbox-session")).toContainText("use the createFile tool");
+        await card(0).focus();
+        await page.keyboard.press("ArrowDown");
+        await expect(card(1)).toBeFocused();
+        await page.keyboard.press("y");
+        await expect(inbox.item(folders[1]).row).toHaveCount(0);
+        await expect(card(2)).toBeFocused();
+        await expect(card(2).locator(".permission-count")).toHaveText("2 of 2");
+        await page.keyboard.press("n");
+        await expect(inbox.item(folders[2]).row).toHaveCount(0);
+        await expect(card(0)).toBeFocused();
+        await expect(card(0).locator(".permission-count")).toHaveCount(0);
+        await page.keyboard.press("y");
+        await expect(inbox.item(folders[0]).row).toHaveCount(0);
+        await expect(inbox.count).toHaveText("Nothing waits for you.");
+        await expect(inbox.count).toBeFocused();
+        for (const session of sessions) await session.ready();
+        expect(folders.map((one) => existsSync(path.join(one, "a.txt")))).toEqual([true, true, false]);
+        await Promise.all(sessions.map((session) => session.page.close()));
+        watch.own(portal.url);
+        await page.goto(`${portal.url}/test.html`);
+        await own.stop();
+      });
+    });
+  }
+
+  test("an answer that comes too late says so", async ({ page, context, folder }) => {
+    const session = await SessionPage.startIn(page, folder);
+    await session.askForFile("a.txt", "hi");
+    const inbox = await InboxPage.open(await context.newPage());
+    const { card } = inbox.item(folder);
+    await expect(card).toBeVisible();
+    // The page does not hear that somebody else was faster.
+    await inbox.page.route("**/api/copilot/live/**", () => {});
+    await inbox.page.route("**/api/copilot/inbox/permission-*", (route) =>
+      route.fulfill({ json: { error: "NotPending" } }),
+    );
+    await card.locator(".permission-approve").click();
+    await expect(card.locator(".permission-problem")).toHaveText("Too late: already answered or withdrawn.");
+    await session.cards.locator(".permission-deny").click();
+    await session.ready();
   });
 });

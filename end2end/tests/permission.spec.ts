@@ -11,7 +11,7 @@ test("a file is made once that is approved", async ({ page, folder }) => {
   const card = session.cards;
   await expect(card.locator(".permission-title")).toContainText("a.txt");
   await expect(card).toContainText("hi");
-  await expect(session.hint).toHaveText("The agent is waiting for your answer");
+  await expect(session.hint).toHaveText("Waits for you: create a.txt?");
   await expect(page).toHaveTitle(/^\(\?\) /);
   expect(existsSync(path.join(folder, "a.txt"))).toBe(false);
 
@@ -94,6 +94,74 @@ test("the keyboard is enough, also on a phone", async ({ page, folder }) => {
   await session.ready();
   await expect(session.cards.locator(".permission-outcome")).toContainText("Approved once");
   expect(existsSync(path.join(folder, "a.txt"))).toBe(true);
+});
+
+for (const { name, ...viewport } of [
+  { name: "on a desk", width: 1280, height: 800 },
+  { name: "on a phone", width: 390, height: 844 },
+]) {
+  test.describe(name, () => {
+    test.use({ viewport });
+
+    test("a card says what is asked, where, and which of how many", async ({ page, folder }) => {
+      const session = await SessionPage.startIn(page, folder);
+      await session.askForFile("a.txt", "hi");
+      const card = session.cards.first();
+      await expect(card.locator(".permission-title")).toHaveText("Create a.txt?");
+      await expect(card.locator(".permission-folder")).toHaveAttribute("title", folder);
+      await expect(card.locator(".permission-count")).toHaveCount(0);
+      const label = (name: string) => card.locator(`.permission-${name}`);
+      await expect(label("approve")).toHaveText(/^Approve once/);
+      await expect(label("always")).toHaveText("Always: new files in the workspace's top folder");
+      await expect(label("deny")).toHaveText(/^Deny/);
+      await expect(label("why")).toHaveText("Deny, say why …");
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(viewport.width);
+      if (viewport.width < 768) {
+        for (const button of await card.locator(".permission-buttons button").all()) {
+          expect((await button.boundingBox())!.height).toBeGreaterThanOrEqual(44);
+        }
+        const [all, approve] = [await card.boundingBox(), await label("approve").boundingBox()];
+        expect(approve!.width).toBeGreaterThan(all!.width - 40);
+      }
+      // The card alone speaks.
+      await expect(session.body(session.of("tool"))).toBeHidden();
+      await label("why").click();
+      await expect(card.getByLabel("Why it is denied")).toBeFocused();
+      await page.keyboard.type("y, not yet");
+      await expect(card.locator(".permission-outcome")).toHaveCount(0);
+      await page.keyboard.press("Control+Enter");
+      await expect(card.locator(".permission-outcome")).toContainText("Denied");
+      await session.ready();
+      await expect(session.of("tool").last()).toContainText("y, not yet");
+    });
+  });
+}
+
+test("Y approves and N denies the card that has the focus, and nothing else", async ({ page, folder }) => {
+  const session = await SessionPage.startIn(page, folder);
+  await session.askForFile("a.txt", "hi");
+  const first = session.cards.first();
+  await expect(first.locator(".permission-approve")).toBeVisible();
+  await session.prompt.focus();
+  await page.keyboard.type("y");
+  await expect(session.prompt).toHaveValue("y");
+  await first.focus();
+  await page.keyboard.press("Control+Alt+y");
+  await expect(first.locator(".permission-outcome")).toHaveCount(0);
+  await page.keyboard.press("y");
+  await expect(first.locator(".permission-outcome")).toContainText("Approved once");
+  await session.ready();
+  expect(readFileSync(path.join(folder, "a.txt"), "utf8")).toBe("hi");
+  // Answered once, it hears no keys any more.
+  await expect(first).not.toHaveAttribute("tabindex");
+
+  await session.askForFile("b.txt", "hi");
+  const second = session.cards.nth(1);
+  await second.locator(".permission-approve").focus();
+  await page.keyboard.press("n");
+  await expect(second.locator(".permission-outcome")).toContainText("Denied");
+  await session.ready();
+  expect(existsSync(path.join(folder, "b.txt"))).toBe(false);
 });
 
 test("the mode of a running session can be changed", async ({ page, folder }) => {

@@ -1,16 +1,24 @@
 //! `.permission-card`: what a tool wants to do, an agent asks, or how an interrupted work goes on, and
 //! the buttons that answer it. Everything in it may come from a model, so it is shown as plain text.
 
+mod answer;
+
+use leptos::ev::KeyboardEvent;
 use leptos::html::P;
 use leptos::prelude::*;
-use leptos::task::spawn_local;
+use web_sys::Element;
 use wire::{
     InboxChoice, InboxItem, InboxOption, PermissionId, PermissionOutcome, PermissionRequest,
 };
 
 use super::diff::draw_diff;
-use crate::api;
+use crate::components::icon::draw_icon;
 use crate::html::{Html, html};
+use crate::icon::Icon;
+use crate::state::inbox::InboxFeed;
+use crate::state::question::{of_item, of_request, place};
+use crate::state::title::short_folder;
+use answer::AnswerForm;
 
 /// A question as a card shows it.
 pub(crate) struct Asked {
@@ -21,20 +29,39 @@ pub(crate) struct Asked {
     detail: Option<String>,
     diff: Option<String>,
     options: Vec<InboxOption>,
+    among: Among,
+}
+
+/// The questions among which a card says which one it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Among {
+    /// All that wait. What stands around the card says where it was asked.
+    All,
+    /// Those of the same session or job.
+    Own,
 }
 
 impl Asked {
     /// What a tool or an agent asks in a session.
     pub(crate) fn in_session(id: PermissionId, request: PermissionRequest) -> Self {
         let options = InboxOption::of_request(&request);
-        let PermissionRequest { kind, title, path, detail, diff, each_time: _ } = request;
-        Self { id, kind: kind.as_str(), title, path, detail, diff, options }
+        let title = of_request(&request);
+        let PermissionRequest { kind, path, detail, diff, .. } = request;
+        let kind = kind.as_str();
+        Self { id, kind, title, path, detail, diff, options, among: Among::Own }
     }
 
-    /// An item of the inbox.
+    /// An item of the inbox, on the page of the inbox.
     pub(crate) fn in_inbox(item: InboxItem) -> Self {
-        let InboxItem { id, kind, title, path, detail, diff, options, .. } = item;
-        Self { id, kind: kind.as_str(), title, path, detail, diff, options }
+        let title = of_item(&item);
+        let InboxItem { id, kind, path, detail, diff, options, .. } = item;
+        let kind = kind.as_str();
+        Self { id, kind, title, path, detail, diff, options, among: Among::All }
+    }
+
+    /// An item of the inbox on the page of what it is about.
+    pub(crate) fn beside_its_work(item: InboxItem) -> Self {
+        Self { among: Among::Own, ..Self::in_inbox(item) }
     }
 }
 
@@ -46,36 +73,44 @@ pub(crate) fn PermissionCard(
     #[prop(into)]
     outcome: Signal<Option<PermissionOutcome>>,
 ) -> Html {
-    let Asked { id, kind, title, path, detail, diff, options } = asked;
+    let Asked { id, kind, title, path, detail, diff, options, among } = asked;
     let name = card_name(&options);
-    let form = AnswerForm {
-        id,
-        is_question: options.iter().any(|option| option.id == InboxChoice::Answer),
-        options: StoredValue::new(options),
-        is_sent: RwSignal::new(false),
-        problem: RwSignal::new(None),
-        text: RwSignal::new(String::new()),
-        says_why: RwSignal::new(false),
-    };
+    let form = AnswerForm::new(id, options);
     let settled = NodeRef::<P>::new();
     Effect::new(move |_| {
         // The button that had the focus is gone.
-        if let Some(element) = settled.get().filter(|_| form.is_sent.get_untracked())
+        if let Some(element) = settled.get().filter(|_| form.is_sent())
             && document().active_element().is_none_or(|active| active.tag_name() == "BODY")
         {
             let _ = element.focus();
         }
     });
-    let path = path.filter(|path| !path.is_empty());
+    // The title of a file has its path.
+    let path = path.filter(|path| !path.is_empty() && !title.contains(&**path));
+    let is_open = move || outcome.get().is_none();
+    let press = move |event: KeyboardEvent| {
+        if let Some(choice) = key_of(&event).and_then(|key| form.choice_of_key(&key))
+            && untrack(is_open)
+        {
+            event.prevent_default();
+            form.send(choice);
+        }
+    };
     html! {
         <section
             class="permission-card"
-            class:pending=move || outcome.get().is_none()
+            class:pending=is_open
             data-request-id=id.to_string()
             data-kind=kind
             aria-label=name
+            tabindex=move || is_open().then_some("0")
+            on:keydown=press
         >
-            <h3 class="permission-title">{title}</h3>
+            <div class="permission-head">
+                {draw_icon(Icon::Waiting)}
+                <h3 class="permission-title">{title}</h3>
+                {move || is_open().then(|| draw_place(id, among))}
+            </div>
             {path.map(|path| html! { <p class="permission-path">{path}</p> })}
             {detail
                 .map(|text| {
@@ -105,129 +140,42 @@ pub(crate) fn PermissionCard(
     }
 }
 
-/// The part of a card that answers.
-#[derive(Clone, Copy)]
-struct AnswerForm {
-    id: PermissionId,
-    /// Whether it is answered with a text.
-    is_question: bool,
-    options: StoredValue<Vec<InboxOption>>,
-    is_sent: RwSignal<bool>,
-    problem: RwSignal<Option<String>>,
-    /// The text of the answer, or why it is refused. It stays if the answer is not accepted.
-    text: RwSignal<String>,
-    /// Whether the reason of a refusal can be typed.
-    says_why: RwSignal<bool>,
-}
-
-impl AnswerForm {
-    fn send(self, choice: InboxChoice) {
-        self.is_sent.set(true);
-        self.problem.set(None);
-        let text = self.text.get_untracked();
-        spawn_local(async move {
-            // The outcome arrives with the stream, which every viewer reads.
-            if let Err(error) = api::answer(self.id, choice, &text).await {
-                self.is_sent.try_set(false);
-                self.problem.try_set(Some(error.to_string()));
-            }
+/// The folder in which it was asked, and which of how many it is. The inbox of the page knows both.
+fn draw_place(id: PermissionId, among: Among) -> Html {
+    let inbox = InboxFeed::shared().items;
+    let folder = move || {
+        let own = |items: &Vec<InboxItem>| {
+            items.iter().find(|item| item.id == id).map(|item| item.folder.clone())
+        };
+        // The card may go before what is drawn in it.
+        let folder = inbox.try_with(own)?.filter(|_| among == Among::Own)?;
+        let text = format!("in {}", short_folder(&folder, None));
+        Some(html! { <span class="permission-folder" title=folder>{text}</span> })
+    };
+    let count = move || {
+        let place = inbox.try_with(|items| {
+            let own = items.iter().find(|item| item.id == id)?;
+            let belongs = |item: &&InboxItem| {
+                among == Among::All
+                    || (item.session_id, item.job_id) == (own.session_id, own.job_id)
+            };
+            place(items.iter().filter(belongs).map(|item| item.id), id)
         });
-    }
-
-    fn draw(self) -> Html {
-        let is_incomplete = move |choice: InboxChoice| {
-            choice == InboxChoice::Answer && self.text.with(|text| text.trim().is_empty())
-        };
-        let button = move |option: InboxOption| {
-            html! {
-                <button
-                    type="button"
-                    class=button_class(option.id)
-                    title=help(option.id)
-                    disabled=move || self.is_sent.get() || is_incomplete(option.id)
-                    on:click=move |_| self.send(option.id)
-                >
-                    {option.label}
-                </button>
-            }
-        };
-        let buttons = self.options.get_value().into_iter().map(button).collect::<Html>();
-        let can_say_why = self
-            .options
-            .with_value(|options| options.iter().any(|option| option.id == InboxChoice::Deny));
-        html! {
-            {move || {
-                (self.is_question || self.says_why.get()).then(|| self.draw_text())
-            }}
-            <div class="permission-buttons">
-                {buttons}
-                {move || {
-                    (can_say_why && !self.says_why.get())
-                        .then(|| {
-                            html! {
-                                <button
-                                    type="button"
-                                    class="button quiet permission-why"
-                                    disabled=self.is_sent
-                                    on:click=move |_| self.says_why.set(true)
-                                >
-                                    "Say why …"
-                                </button>
-                            }
-                        })
-                }}
-            </div>
-            <div role="status">
-                {move || {
-                    self.problem.get().map(|text| html! { <p class="permission-problem">{text}</p> })
-                }}
-            </div>
-        }
-    }
-
-    fn draw_text(self) -> Html {
-        let label = if self.is_question { "Your answer" } else { "Why it is denied (optional)" };
-        html! {
-            <label class="permission-text">
-                <span class="field-label">{label}</span>
-                <textarea
-                    rows="2"
-                    prop:value=self.text
-                    disabled=self.is_sent
-                    on:input=move |event| self.text.set(event_target_value(&event))
-                ></textarea>
-            </label>
-        }
+        place?
+    };
+    html! {
+        {folder}
+        {move || count().map(|text| html! { <span class="permission-count">{text}</span> })}
     }
 }
 
-fn button_class(choice: InboxChoice) -> &'static str {
-    match choice {
-        InboxChoice::Approve => "button primary permission-approve",
-        InboxChoice::Answer => "button primary permission-answer",
-        InboxChoice::Raise => "button primary permission-raise",
-        InboxChoice::ApproveAlways => "button permission-always",
-        InboxChoice::Deny => "button danger permission-deny",
-        InboxChoice::Decline => "button permission-decline",
-        InboxChoice::Leave => "button permission-leave",
-        InboxChoice::Continue => "button primary permission-continue",
-        InboxChoice::Redo => "button permission-redo",
-        InboxChoice::Done => "button permission-done",
-        InboxChoice::Fail => "button danger permission-fail",
-    }
-}
-
-/// What a button does, where its label may not say it.
-fn help(choice: InboxChoice) -> Option<&'static str> {
-    match choice {
-        InboxChoice::Continue => {
-            Some("The agent goes on where it was cut off, and looks first at what is done.")
-        }
-        InboxChoice::Redo => Some("A new session gets the same prompt again."),
-        InboxChoice::Done => Some("The job goes on as if the task had succeeded."),
-        InboxChoice::Fail => Some("The job goes on as if the task had failed."),
-        _ => None,
-    }
+/// The key that was pressed, unless it belongs to a text, or to the browser.
+fn key_of(event: &KeyboardEvent) -> Option<String> {
+    let has_modifier = event.ctrl_key() || event.meta_key() || event.alt_key();
+    let is_typing = matches!(&*event_target::<Element>(event).local_name(), "textarea" | "input");
+    // A key that is held down answers one question, not all.
+    let is_meant = !(has_modifier || is_typing || event.repeat() || event.is_composing());
+    is_meant.then(|| event.key())
 }
 
 /// What kind of card it is, for those who listen.
@@ -254,15 +202,6 @@ fn outcome_text(outcome: PermissionOutcome, is_question: bool) -> &'static str {
     }
 }
 
-/// The text shown while requests are pending; `None` if there are none.
-pub(crate) fn waiting_text(waiting: usize) -> Option<String> {
-    match waiting {
-        0 => None,
-        1 => Some("The agent is waiting for your answer".to_owned()),
-        many => Some(format!("The agent is waiting for {many} answers")),
-    }
-}
-
 /// Marks the window's title while requests are pending.
 pub(crate) fn mark_title(title: &str, asks: bool) -> String {
     let mark = if asks { "(?) " } else { "" };
@@ -272,13 +211,6 @@ pub(crate) fn mark_title(title: &str, asks: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn questions_are_counted() {
-        assert_eq!(waiting_text(0), None);
-        assert_eq!(waiting_text(1).as_deref(), Some("The agent is waiting for your answer"));
-        assert_eq!(waiting_text(2).as_deref(), Some("The agent is waiting for 2 answers"));
-    }
 
     #[test]
     fn a_card_is_named_by_what_it_offers() {

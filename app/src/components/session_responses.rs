@@ -15,13 +15,14 @@ use wire::{LogLevel, SessionId};
 use super::log_line::LogLine;
 use super::message_block::near::Near;
 use super::message_block::{Around, message_block};
-use super::permission_card::{Asked, PermissionCard, waiting_text};
+use super::permission_card::{Asked, PermissionCard};
 use crate::components::icon::draw_icon;
 use crate::html::{Html, each, html};
 use crate::icon::Icon;
 use crate::state::blocks::{Block, BlockKind};
 use crate::state::feed::{BlockEntry, Feed};
 use crate::state::grouping::Group;
+use crate::state::question::hint;
 use crate::state::spending::Spending;
 use crate::state::transcript::Remark;
 use clicks::refuse_own_address;
@@ -140,7 +141,7 @@ pub(crate) fn Stream(
                 </div>
                 <div role="status">
                     {move || {
-                        waiting_text(said.waiting.get())
+                        hint_of(said)
                             .map(|text| {
                                 html! {
                                     <button
@@ -230,6 +231,28 @@ fn draw_question(block: &ArcRwSignal<Block>) -> Html {
     });
     let asked = Asked::in_session(question.id, question.request);
     html! { <PermissionCard asked=asked outcome=outcome /> }
+}
+
+/// The text that leads to what waits for an answer.
+fn hint_of(said: Said) -> Option<String> {
+    let waiting = said.waiting.get();
+    if waiting == 0 {
+        return None;
+    }
+    said.blocks.with_untracked(|blocks| {
+        let mut questions = blocks.iter().filter(|((_, kind, _), _)| *kind == BlockKind::Question);
+        let open = |block: &ArcRwSignal<Block>| {
+            block.with_untracked(|block| {
+                block
+                    .question
+                    .as_ref()
+                    .filter(|it| it.outcome.is_none())
+                    .map(|it| it.request.clone())
+            })
+        };
+        let first = questions.find_map(|(_, block)| open(block));
+        hint(waiting, first.as_ref())
+    })
 }
 
 /// Scrolls to the first pending permission request.

@@ -1,59 +1,53 @@
 //! `/inbox`: everything that waits for a person, and what was answered last.
 
+mod focus;
+
 use leptos::prelude::*;
-use wire::{AnsweredItem, InboxDecision, InboxItem, InboxKind, JobId, PermissionId};
+use wire::{AnsweredItem, InboxDecision, InboxItem, InboxKind, LiveId, PermissionId};
 
 use crate::api;
+use crate::clock;
+use crate::components::page_header::plain_header;
 use crate::components::permission_card::{Asked, PermissionCard};
 use crate::html::{Html, each, html};
-use crate::links::tracking_url;
+use crate::links::{session_url, tracking_url};
 use crate::load::{Load, Loader};
-use crate::local_time::local_time;
-use crate::pages::index::session_url;
+use crate::local_time::{local_clock, local_time, millis_of};
 use crate::poll::{Connection, explain_loss};
+use crate::state::alive::Alive;
+use crate::state::duration::age;
 use crate::state::inbox::InboxFeed;
 use crate::title::window_title;
+use focus::Focus;
+
+/// What a card is drawn for: an item, by its id and its kind, which a restart changes. A text that is
+/// being typed stays while others come and go.
+type Key = (PermissionId, InboxKind);
 
 /// The page.
 #[component]
 pub(crate) fn InboxPage() -> Html {
     let inbox = InboxFeed::new();
     let answered = Loader::new(api::answered);
-    // A job's page is found by its name, too.
-    let jobs = Loader::new(api::running_jobs);
     Effect::new(move |_| {
         if inbox.resolved.get() > 0 {
             answered.reload();
         }
     });
-    Effect::new(move |_| {
-        if inbox.items.with(|items| items.iter().any(|item| item.job_id.is_some())) {
-            jobs.reload();
-        }
-    });
-    let job_name = move |id: JobId| {
-        jobs.state.with(|jobs| match jobs {
-            Load::Ready(running) => {
-                let job = running.jobs.iter().find(|job| job.job_id == id)?;
-                Some(job.job_name.clone())
-            }
-            Load::Pending | Load::Failed(_) => None,
-        })
-    };
     let count = Memo::new(move |_| inbox.items.with(Vec::len));
-    // By id and kind, which a restart changes: a text that is being typed stays while others come
-    // and go.
     let keys = Memo::new(move |_| {
         inbox.items.with(|items| items.iter().map(|item| (item.id, item.kind)).collect::<Vec<_>>())
     });
-    let draw = move |(id, _): (PermissionId, InboxKind)| {
+    let alive = expect_context::<Alive>();
+    let draw = move |(id, _): Key| {
         let find = |items: &Vec<InboxItem>| items.iter().find(|item| item.id == id).cloned();
-        inbox.items.with_untracked(find).map(|item| draw_item(item, job_name))
+        inbox.items.with_untracked(find).map(|item| draw_item(item, alive))
     };
+    let focus = Focus::follow(keys);
     html! {
         {window_title(move || title(count.get()))}
+        {plain_header("Inbox")}
         <section id="inbox-ui">
-            <h1>"Inbox"</h1>
             <div role="status" class="connection">
                 {move || match inbox.connection.get() {
                     Connection::Lost(error) => {
@@ -63,10 +57,15 @@ pub(crate) fn InboxPage() -> Html {
                     _ => None,
                 }}
             </div>
-            <p class="inbox-count" role="status">
+            <p class="inbox-count" role="status" tabindex="-1">
                 {move || summary(count.get(), &inbox.connection.get())}
             </p>
-            <ul id="inbox-items">
+            <ul
+                id="inbox-items"
+                on:focusin=move |event| focus.came(&event_target(&event))
+                on:focusout=move |event| focus.left(event.related_target().is_some())
+                on:keydown=move |event| focus.pressed(&event)
+            >
                 {each(move || keys.get(), |key| *key, draw)}
             </ul>
             <h2>"Answered"</h2>
@@ -91,26 +90,39 @@ fn summary(count: usize, connection: &Connection) -> String {
     }
 }
 
-fn draw_item(
-    item: InboxItem,
-    job_name: impl Fn(JobId) -> Option<String> + Send + Sync + Copy + 'static,
-) -> Html {
-    let asked = format!("{} · {}", kind_text(&item), local_time(&item.asked_at));
-    let until = item.expires_at.as_deref().map(|at| format!(" · until {}", local_time(at)));
+fn draw_item(item: InboxItem, alive: Alive) -> Html {
+    let asked = millis_of(&item.asked_at);
+    let waits = move || format!("waits {}", age(clock::now() - asked));
+    let until = item.expires_at.as_deref().map(|at| {
+        let micros = u64::try_from(millis_of(at)).unwrap_or_default() * 1000;
+        html! { <span title=local_time(at)>"until "{local_clock(micros)}</span> }
+    });
     let folder = item.folder.clone();
     let (session, job) = (item.session_id, item.job_id);
+    // The side bar knows what they are called.
+    let title_of = move |id: LiveId| {
+        alive.entries.track();
+        alive.item(id).map(|item| item.with(|item| item.title.clone()))
+    };
     let job_link = move || {
-        let (id, name) = job.and_then(|id| Some((id, job_name(id)?)))?;
+        let id = job?;
+        let name = title_of(id.into())?;
         let text = format!("Open job {name}");
         Some(html! { <a href=tracking_url(&name, Some(id))>{text}</a> })
     };
+    let session_link = session.map(|id| {
+        let title = move || title_of(id.into()).map(|title| format!(" “{title}”"));
+        html! { <a class="inbox-session" href=session_url(id)>"Open session"{title}</a> }
+    });
     html! {
         <li class="inbox-item">
             <p class="inbox-origin">
-                <span>{asked}{until}</span>
+                <span>{kind_text(&item)}</span>
+                <time datetime=item.asked_at.clone() title=local_time(&item.asked_at)>{waits}</time>
+                {until}
                 <span class="path">{folder}</span>
                 {job_link}
-                {session.map(|id| html! { <a href=session_url(id)>"Open session"</a> })}
+                {session_link}
             </p>
             <PermissionCard asked=Asked::in_inbox(item) outcome=Signal::stored(None) />
         </li>

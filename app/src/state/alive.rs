@@ -6,10 +6,14 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use leptos::prelude::*;
-use wire::{AliveItem, AliveResponse, AliveState, LiveBatch, LiveId, LiveItem, LiveReply};
+use wire::{
+    AliveItem, AliveResponse, AliveState, EntityKind, LiveBatch, LiveId, LiveItem, LiveReply,
+};
 
 use crate::api;
+use crate::links::tracking_url;
 use crate::live::{self, Next, Source};
+use crate::notification::{self, News, Seen};
 use crate::poll::Connection;
 
 /// What the side bar shows, from top to bottom.
@@ -38,6 +42,8 @@ pub(crate) struct Alive {
     pub(crate) entries: RwSignal<Vec<Entry>>,
     /// Whether they are known.
     pub(crate) is_known: RwSignal<bool>,
+    /// The jobs whose ends this page has told of.
+    seen: StoredValue<Seen>,
 }
 
 impl Alive {
@@ -46,6 +52,7 @@ impl Alive {
             items: StoredValue::new(HashMap::new()),
             entries: RwSignal::new(Vec::new()),
             is_known: RwSignal::new(false),
+            seen: StoredValue::new(Seen::default()),
         }
     }
 
@@ -85,6 +92,22 @@ impl Alive {
         });
     }
 
+    /// Notifies of the jobs that have ended since this page notifies.
+    fn notify(self) {
+        self.seen.update_value(|seen| {
+            if !live::is_keeper() {
+                return seen.forget();
+            }
+            let ended: Vec<_> = self.all().iter().filter_map(news).collect();
+            let is_new = seen.sift(ended.iter().map(|news| news.tag.clone()).collect());
+            for (news, is_new) in ended.into_iter().zip(is_new) {
+                if is_new {
+                    notification::tell(news);
+                }
+            }
+        });
+    }
+
     fn arrange(self) {
         let entries = arrange(&self.all());
         if self.entries.with_untracked(|known| *known != entries) {
@@ -93,7 +116,36 @@ impl Alive {
     }
 }
 
+/// How a job has ended; `None` for everything else.
+fn ending(item: &AliveItem) -> Option<&'static str> {
+    match item.state {
+        _ if item.kind != EntityKind::Job => None,
+        AliveState::Succeeded => Some("succeeded"),
+        AliveState::Failed => Some("failed"),
+        AliveState::Canceled => Some("was stopped"),
+        AliveState::Interrupted => Some("was interrupted"),
+        AliveState::Working | AliveState::Waiting | AliveState::Idle => None,
+    }
+}
+
+/// What people are told of a job that has ended.
+fn news(item: &AliveItem) -> Option<News> {
+    let LiveId::Job(id) = item.id else { return None };
+    let ending = ending(item)?;
+    Some(News {
+        tag: id.to_string(),
+        title: format!("{} {ending}", item.title),
+        body: item.folder.clone(),
+        link: tracking_url(&item.title, Some(id)),
+    })
+}
+
 impl Source for Alive {
+    /// Ends of jobs are told of.
+    fn is_kept(&self) -> bool {
+        true
+    }
+
     fn preface(&self) -> Option<String> {
         Some(api::ALIVE_PATH.to_owned())
     }
@@ -102,6 +154,7 @@ impl Source for Alive {
         match api::accept::<wire::Alive>(answer) {
             Ok(alive) => {
                 self.replace(alive.items);
+                self.notify();
                 Next::Continue
             }
             Err(error) => Next::Retry(error),
@@ -132,6 +185,7 @@ impl Source for Alive {
             }
         }
         self.arrange();
+        self.notify();
         Next::Continue
     }
 
@@ -182,8 +236,6 @@ fn arrange(items: &[AliveItem]) -> Vec<Entry> {
 
 #[cfg(test)]
 mod tests {
-    use wire::EntityKind;
-
     use super::*;
 
     fn item(number: u32, kind: EntityKind, folder: &str, state: AliveState) -> AliveItem {
@@ -251,5 +303,14 @@ mod tests {
         orphan.parent = Some(job);
         let row = Entry::Row(orphan.id, Depth::Top);
         assert_eq!(arrange(&[orphan]), [Entry::Folder("/a".to_owned()), row]);
+    }
+
+    #[test]
+    fn the_end_of_a_job_is_told_with_its_folder() {
+        let told = news(&item(1, EntityKind::Job, "/src", AliveState::Failed)).expect("news");
+        assert_eq!((&*told.title, &*told.body), ("t1 failed", "/src"));
+        assert!(told.link.starts_with("/jobTracking.html?jobName=t1&jobId=job-"));
+        assert!(news(&item(1, EntityKind::Job, "/src", AliveState::Working)).is_none());
+        assert!(news(&item(1, EntityKind::Session, "/src", AliveState::Interrupted)).is_none());
     }
 }

@@ -265,7 +265,7 @@ fn TaskHead(page: Page, work: u32, standing: Memo<Standing>) -> Html {
 }
 
 fn draw_question(item: InboxItem) -> Html {
-    html! { <PermissionCard asked=Asked::in_inbox(item) outcome=Signal::stored(None) /> }
+    html! { <PermissionCard asked=Asked::beside_its_work(item) outcome=Signal::stored(None) /> }
 }
 
 /// The content of a tab without a conversation: why there is none.

@@ -85,15 +85,23 @@ fn tokens(text: &str) -> Vec<String> {
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
-/// Start and end of a word, ignoring case. Only the first character of a longer lower-case form is
-/// compared.
+/// Start and end of a word, ignoring case; where a word begins, if there is such a place. Only the
+/// first character of a longer lower-case form is compared.
 fn find(text: &[char], word: &str) -> Option<(usize, usize)> {
     let fold = |character: char| character.to_lowercase().next().unwrap_or(character);
     let word: Vec<char> = word.chars().map(fold).collect();
     let is_here = |part: &[char]| {
         part.iter().zip(&word).all(|(character, wanted)| fold(*character) == *wanted)
     };
-    let start = text.windows(word.len().max(1)).position(is_here)?;
+    let mut hits = text
+        .windows(word.len().max(1))
+        .enumerate()
+        .filter(|(_, part)| is_here(part))
+        .map(|it| it.0);
+    let first = hits.next()?;
+    let begins = |start: usize| start == 0 || !text[start - 1].is_alphanumeric();
+    let start =
+        if begins(first) { first } else { hits.find(|start| begins(*start)).unwrap_or(first) };
     Some((start, start + word.len()))
 }
 
@@ -121,6 +129,8 @@ mod tests {
         let snippet = |words: &str, text: &str| Words::new(words).expect("words").snippet(text);
         assert_eq!(snippet("world", "hello\n  World, «all»"), "hello «World», all");
         assert_eq!(snippet("nowhere", "some text"), "some text");
+        assert_eq!(snippet("r", "for a river"), "for a «r»iver", "where a word begins");
+        assert_eq!(snippet("iver", "for a river"), "for a r«iver»", "or else anywhere");
         let long = format!("{} needle {}", "a".repeat(200), "b".repeat(200));
         let shown = snippet("needle", &long);
         assert!(shown.starts_with("…a") && shown.ends_with("b…"), "{shown}");
