@@ -1,19 +1,11 @@
 //! Requests about what is kept: its list, and what is done with an item of it.
 
-use wire::{Done, ErrorReply, History, LiveId, SessionId};
+use wire::{Done, History, LiveId};
 
 use super::{ApiError, accept, ask, get_text};
-use crate::json;
-
 /// What is kept, filtered by the arguments of a query.
 pub(crate) async fn list(query: &str) -> Result<History, ApiError> {
     accept(&get_text(&format!("/api/copilot/history{query}"), None).await?)
-}
-
-/// Gives a session another title.
-pub(crate) async fn rename(id: SessionId, title: &str) -> Result<(), ApiError> {
-    let _: Done = ask(&format!("/api/copilot/session/{id}/rename"), title).await?;
-    Ok(())
 }
 
 /// Forgets a session or job that has ended. Tasks go with what they belong to.

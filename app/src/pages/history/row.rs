@@ -131,7 +131,7 @@ fn draw_rename(id: SessionId, old: String, listing: Listing) -> Html {
         let title = field.value().trim().to_owned();
         is_sent.set(true);
         spawn_local(async move {
-            let renamed = api::history::rename(id, &title).await;
+            let renamed = api::session::rename(id, &title).await;
             if is_sent.try_set(false).is_some() {
                 // The page has been left.
                 return;
