@@ -86,6 +86,11 @@ fn sentence(name: ErrorName) -> &'static str {
             "There is nothing to retry: nothing failed, or the job never came here."
         }
         ErrorName::WorkNotFound => "The job has no such task.",
+        ErrorName::AttachmentNotSupported => {
+            "Only text, and images (PNG, JPEG, GIF, WebP) where the model takes them, can be attached."
+        }
+        ErrorName::TooManyAttachments => "This session has too many attachments.",
+        ErrorName::AttachmentNotFound => "There is no such attachment.",
         ErrorName::InvalidTitle => "A title is one line with something in it.",
         ErrorName::InvalidBudget => "This is not a budget: every limit is a number above 0.",
         ErrorName::BudgetNotSupported => {

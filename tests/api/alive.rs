@@ -199,7 +199,7 @@ async fn a_session_tells_what_stands_above_its_conversation() {
     let expected = json!({
         "sessionId": session.id, "title": MODEL, "modelId": MODEL,
         "workingDirectory": folder.path(), "branch": "side-bar", "state": "idle",
-        "permissions": "ask", "startedAt": info["startedAt"],
+        "permissions": "ask", "startedAt": info["startedAt"], "takesImages": true,
     });
     assert_eq!(info, expected);
     session.query("say \"A plum.\"\nand no more").await;

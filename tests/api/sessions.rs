@@ -146,9 +146,9 @@ async fn open_sessions_are_listed() {
 
     let mut expected = vec![
         json!({"sessionId": quiet.id, "modelId": MODEL, "workingDirectory": "/", "permissions": "ask",
-               "busy": false, "queued": 0, "canSteer": true}),
+               "busy": false, "queued": 0, "canSteer": true, "takesImages": true}),
         json!({"sessionId": busy, "title": "wait 60 seconds", "modelId": "gpt-5.2", "workingDirectory": folder, "permissions": "ask",
-               "busy": true, "queued": 2, "canSteer": true}),
+               "busy": true, "queued": 2, "canSteer": true, "takesImages": true}),
     ];
     expected.sort_by_key(|session| session["sessionId"].to_string());
     assert_eq!(app.open_sessions().await, expected);

@@ -117,6 +117,9 @@ pub struct SessionHead {
     /// The job that it works for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<JobId>,
+    /// Whether prompts may have images.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_images: bool,
 }
 
 #[cfg(test)]

@@ -102,6 +102,12 @@ prefixed_id!(
     "message-"
 );
 
+prefixed_id!(
+    /// Names one attachment of a session.
+    AttachmentId,
+    "file-"
+);
+
 /// Accepts only the spelling that [`fmt::Display`] gives: with a second one, readers would have two
 /// keys for the same thing.
 fn parse_uuid(text: &str, prefix: &str) -> Option<Uuid> {

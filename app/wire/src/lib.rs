@@ -5,6 +5,7 @@
 //! that it compiles for the browser as it is.
 
 mod alive;
+mod attachment;
 pub mod bridge;
 mod budget;
 pub mod chart;
@@ -32,6 +33,10 @@ mod usage;
 mod verdict;
 
 pub use alive::{Alive, AliveItem, AliveResponse, AliveState, SessionHead};
+pub use attachment::{
+    Attached, AttachmentKind, LARGEST_ATTACHMENT, PromptPart, Reference, attachment_name,
+    attachment_reference, prompt_parts, prompt_references, without_links,
+};
 pub use budget::{Amount, Budget, BudgetLimit, NotAnAmount, Reached, SessionBudget, Spent};
 pub use decision::{
     Criterion, Decision, FailedTurn, FailureCause, Recovery, SessionRole, Setback, Unmet, UsedUp,
@@ -42,7 +47,8 @@ pub use extension::{
 };
 pub use history::{Event, Events, History, HistoryItem};
 pub use id::{
-    JobId, LiveToken, MessageId, ParseIdError, ParseTokenError, PermissionId, SessionId, TaskId,
+    AttachmentId, JobId, LiveToken, MessageId, ParseIdError, ParseTokenError, PermissionId,
+    SessionId, TaskId,
 };
 pub use inbox::{
     AnsweredInbox, AnsweredItem, Inbox, InboxAnswer, InboxChoice, InboxDecision, InboxItem,

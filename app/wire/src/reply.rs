@@ -87,6 +87,12 @@ error_names! {
     NothingToRetry,
     /// The job has no work of that number.
     WorkNotFound,
+    /// Neither a picture that the session's model takes nor UTF-8 text.
+    AttachmentNotSupported,
+    /// The session has as many attachments, or as large ones, as it may have.
+    TooManyAttachments,
+    /// The session has no attachment of that id.
+    AttachmentNotFound,
     InvalidTitle,
     InvalidBudget,
     /// A limit that the model's provider reports no figures for.

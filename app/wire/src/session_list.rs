@@ -33,6 +33,9 @@ pub struct SessionInfo {
     /// Whether a running turn takes prompts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub can_steer: bool,
+    /// Whether prompts may have images.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub takes_images: bool,
 }
 
 /// The prompts that wait in a session.

@@ -21,6 +21,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use wire::{BudgetLimit, ExtensionSource, ExtensionState, ModelInfo, ToolError, ToolResult, Usage};
 
+use crate::attachment::{Attachments, NoAttachments};
 use crate::facts::Fact;
 use crate::permission::{DenyAll, PermissionHandler};
 use crate::tool::{ToolCall, ToolOutput, ToolSet};
@@ -133,6 +134,8 @@ pub struct Capabilities {
     pub extensions: bool,
     /// Their turns take prompts, by [`AgentSettings::steering`].
     pub steer: bool,
+    /// Prompts may have images.
+    pub images: bool,
     /// What they report as [`AgentEvent::Usage`], and so which budgets can be kept.
     pub reports: ReportedUsage,
 }
@@ -215,6 +218,8 @@ pub struct AgentSettings {
     pub permissions: Arc<dyn PermissionHandler>,
     /// Prompts for its running turns.
     pub steering: Arc<dyn Steering>,
+    /// What its prompts refer to.
+    pub attachments: Arc<dyn Attachments>,
     /// Which extensions the agent itself may run.
     pub extensions: AllowedExtensions,
     /// Receives everything that happens in the conversation.
@@ -235,6 +240,7 @@ impl AgentSettings {
             own_tools: false,
             permissions: Arc::new(DenyAll),
             steering: Arc::new(Unsteered),
+            attachments: Arc::new(NoAttachments),
             extensions: AllowedExtensions::None,
             events,
         }

@@ -12,6 +12,7 @@
 //! line where the server starts.
 
 mod ask_user;
+mod attachment;
 mod catalog;
 mod contract;
 mod facts;
@@ -26,6 +27,7 @@ pub mod simulated;
 pub mod tools;
 
 pub use ask_user::{ASK_USER, ask_user};
+pub use attachment::{Attachment, Attachments, Image, Loaded, NamedImage};
 pub use catalog::{Catalog, Found};
 pub use contract::{
     AgentBackend, AgentError, AgentEvent, AgentEvents, AgentExtension, AgentSession, AgentSettings,

@@ -104,6 +104,7 @@ impl AgentBackend for OpenAi {
         Capabilities {
             resume: true,
             steer: true,
+            images: true,
             reports: ReportedUsage::Tokens,
             ..Capabilities::default()
         }

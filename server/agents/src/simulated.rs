@@ -143,6 +143,7 @@ impl AgentBackend for Simulated {
         Capabilities {
             resume: true,
             steer: true,
+            images: true,
             reports: ReportedUsage::TokensAndCost,
             ..Capabilities::default()
         }

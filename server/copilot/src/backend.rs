@@ -113,7 +113,14 @@ impl AgentBackend for Copilot {
             Some(_) => ReportedUsage::Tokens,
             None => ReportedUsage::TokensAndCost,
         };
-        Capabilities { own_tools: true, resume: true, extensions: true, steer: false, reports }
+        Capabilities {
+            own_tools: true,
+            resume: true,
+            extensions: true,
+            images: true,
+            reports,
+            ..Capabilities::default()
+        }
     }
 
     /// Its agents do not have the portal's tools for the folder: an extension may use those names.

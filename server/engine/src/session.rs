@@ -32,6 +32,7 @@ mod agent;
 mod allowance;
 mod answers;
 mod asking;
+mod attachments;
 mod completion;
 mod context;
 mod continuation;
@@ -77,6 +78,7 @@ use wire::{ErrorName, PermissionMode, Reached, SessionId, TaskId, TurnEnding, Us
 use crate::budget::BudgetNotSupported;
 
 pub use allowance::SetBudgetError;
+pub use attachments::AttachError;
 pub use completion::complete_folder;
 pub use fallback_list::FallbackError;
 pub use folder::check_folder;
@@ -342,4 +344,6 @@ pub struct SessionSummary {
     pub queued: usize,
     /// Whether a running turn takes prompts.
     pub can_steer: bool,
+    /// Whether prompts may have images.
+    pub takes_images: bool,
 }

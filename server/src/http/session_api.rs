@@ -43,6 +43,7 @@ fn session_info(summary: SessionSummary) -> SessionInfo {
         busy: summary.busy,
         queued: u32::try_from(summary.queued).unwrap_or(u32::MAX),
         can_steer: summary.can_steer,
+        takes_images: summary.takes_images,
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use wire::{ToolError, ToolResult};
 
 use super::answer::make_call_id;
+use crate::attachment::Loaded;
 use crate::facts::Fact;
 
 const LONGEST_NAME: usize = 64;
@@ -130,8 +131,16 @@ impl History {
         self.messages.clear();
     }
 
-    /// The `messages` of a request.
-    pub(super) fn to_json(&self) -> Value {
+    /// All prompts, in order.
+    pub(super) fn prompts(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.messages.iter().filter_map(|message| match message {
+            Message::User(prompt) => Some(&**prompt),
+            Message::Assistant(_) => None,
+        })
+    }
+
+    /// The `messages` of a request, with the attachments of its prompts.
+    pub(super) fn to_json(&self, attachments: &Loaded) -> Value {
         let mut list = vec![json!({ "role": "system", "content": self.system })];
         let is_prompt = |message: &Message| matches!(message, Message::User(_));
         let last_prompt = self.messages.iter().rposition(is_prompt).unwrap_or_default();
@@ -142,21 +151,32 @@ impl History {
                 // models insist on alternating roles.
                 Message::User(prompt) => prompts.push(&**prompt),
                 Message::Assistant(said) => {
-                    list.extend(user(&mut prompts));
+                    list.extend(user(&mut prompts, attachments));
                     said.write(&mut list, place > last_prompt);
                 }
             }
         }
-        list.extend(user(&mut prompts));
+        list.extend(user(&mut prompts, attachments));
         Value::Array(list)
     }
 }
 
-fn user(prompts: &mut Vec<&str>) -> Option<Value> {
-    let content = prompts.join("\n\n");
-    let any = !prompts.is_empty();
-    prompts.clear();
-    any.then(|| json!({ "role": "user", "content": content }))
+fn user(prompts: &mut Vec<&str>, attachments: &Loaded) -> Option<Value> {
+    let prompts = std::mem::take(prompts);
+    let texts: Vec<_> = prompts.iter().map(|prompt| attachments.complete(prompt)).collect();
+    let text = texts.join("\n\n");
+    let images = prompts.iter().flat_map(|prompt| attachments.images(prompt));
+    let images = images.map(
+        |named| json!({ "type": "image_url", "image_url": { "url": named.image.data_url() } }),
+    );
+    let images: Vec<_> = images.collect();
+    // A list of parts only where it is needed: not every provider knows it.
+    let content = if images.is_empty() {
+        Value::String(text)
+    } else {
+        [json!({ "type": "text", "text": text })].into_iter().chain(images).collect()
+    };
+    (!prompts.is_empty()).then(|| json!({ "role": "user", "content": content }))
 }
 
 impl AnsweredCall {
@@ -219,7 +239,7 @@ mod tests {
     use super::*;
 
     fn roles(history: &History) -> Vec<String> {
-        let json = history.to_json();
+        let json = history.to_json(&Loaded::default());
         let messages = json.as_array().expect("a list").iter();
         messages.map(|message| message["role"].as_str().expect("a role").to_owned()).collect()
     }
@@ -240,7 +260,7 @@ mod tests {
         history.answer(Said::default());
         history.ask("two");
         assert_eq!(roles(&history), ["system", "user"]);
-        assert_eq!(history.to_json()[1]["content"], "one\n\ntwo");
+        assert_eq!(history.to_json(&Loaded::default())[1]["content"], "one\n\ntwo");
         history.answer(Said { text: "yes".to_owned(), ..Said::default() });
         let place = history.ask("three");
         assert_eq!(roles(&history), ["system", "user", "assistant", "user"]);
@@ -256,13 +276,17 @@ mod tests {
         let calls = vec![call("a"), call("b")];
         history.answer(Said { reasoning, calls, ..Said::default() });
         assert_eq!(roles(&history), ["system", "user", "assistant", "tool", "tool"]);
-        let json = history.to_json();
+        let json = history.to_json(&Loaded::default());
         assert_eq!(json[2]["content"], Value::Null);
         assert_eq!(json[2]["reasoning_content"], "hm");
         assert_eq!(json[3]["tool_call_id"], "a");
         assert_eq!(json[4]["content"], "result of b");
         history.ask("next");
-        assert_eq!(history.to_json()[2].get("reasoning_content"), None, "only within a prompt");
+        assert_eq!(
+            history.to_json(&Loaded::default())[2].get("reasoning_content"),
+            None,
+            "only within a prompt"
+        );
     }
 
     #[test]
@@ -381,7 +405,7 @@ mod tests {
                 ],
             ),
         ] {
-            let history = History::resume(Path::new("/src"), &facts).to_json();
+            let history = History::resume(Path::new("/src"), &facts).to_json(&Loaded::default());
             assert_eq!(history.as_array().expect("a list")[1..], messages, "{what}");
         }
     }

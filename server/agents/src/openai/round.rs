@@ -18,6 +18,7 @@ use super::client::{Body, BodyKind, Client};
 use super::events::{Decoder, Event};
 use super::failure::{Complaint, Failure, shorten};
 use super::history::{AnsweredCall, History, Said};
+use crate::attachment::Loaded;
 use crate::contract::{AgentEvent, AgentSettings};
 use crate::provider::ProviderModel;
 
@@ -36,8 +37,12 @@ pub(super) struct RoundContext {
 }
 
 impl RoundContext {
-    fn request(&self) -> Value {
-        let messages = self.history.lock().to_json();
+    async fn request(&self) -> Value {
+        // Read again for each request, so that a conversation does not hold all of its images.
+        let prompts: Vec<_> = self.history.lock().prompts().map(str::to_owned).collect();
+        let prompts = prompts.iter().map(String::as_str);
+        let attachments = Loaded::load(prompts, &*self.settings.attachments).await;
+        let messages = self.history.lock().to_json(&attachments);
         let mut request = json!({ "model": self.model.id, "messages": messages, "stream": true });
         // Read for every request: the tools may change during a turn.
         let tools = self.settings.tools.iter().map(|tool| {
@@ -90,7 +95,7 @@ impl<'a> Round<'a> {
 
     async fn receive_all(&mut self) -> Result<(), Failure> {
         let client = &self.context.client;
-        let mut body = client.chat(self.context.request()).await?;
+        let mut body = client.chat(self.context.request().await).await?;
         match body.kind() {
             BodyKind::Stream => self.receive_stream(&mut body).await,
             BodyKind::Whole => {

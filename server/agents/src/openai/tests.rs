@@ -2,6 +2,7 @@
 //! nothing is asserted to be quick.
 
 mod abort;
+mod attachments;
 mod listing;
 mod streams;
 mod tools;

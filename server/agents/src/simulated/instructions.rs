@@ -30,6 +30,8 @@ pub(super) enum Step {
     Repeat,
     /// Calls the tool that was called last again, with the same arguments.
     RepeatCall,
+    /// Says what is attached to this prompt.
+    Describe,
 }
 
 /// The argument of a tool call.
@@ -112,6 +114,7 @@ impl Candidate<'_> {
                 let length = REPEAT.find(self.rest)?.end();
                 Some((Step::Repeat, length))
             }
+            _ if verb.starts_with("describe") => Some((Step::Describe, self.verb.len())),
             "answer" | "reply" | "respond" => match MARKDOWN.find(self.rest) {
                 Some(found) => Some((Step::Markdown, found.end())),
                 None => self.parse_text(&SAY, Step::Say),
@@ -259,7 +262,7 @@ macro_rules! patterns {
 }
 
 patterns! {
-    VERB = r"\b(?:use|call|invoke|run|execute|say|do\s+nothing|fail|crash|wait|think|answer|reply|respond|stream|count|repeat\s+(?:the\s+conversation|that\s+call))\b";
+    VERB = r"\b(?:use|call|invoke|run|execute|say|do\s+nothing|fail|crash|wait|think|answer|reply|respond|stream|count|repeat\s+(?:the\s+conversation|that\s+call)|describe\s+the\s+attachments?)\b";
     /// Matches at the end of the text before the verb.
     NEGATION = r"(?:\bnot|n['’]t|\bnever|\bcannot|\bwithout)\s+$";
     REQUEST = r"(?:^|\n|[.!?;:,>*•()\[\]-]|\b(?:then|and|please|now|first|finally|next|just|simply|also|only))\s*$";

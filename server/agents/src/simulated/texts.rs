@@ -62,6 +62,7 @@ fn describe(step: &Step) -> String {
         Step::Count { .. } => "count tokens".to_owned(),
         Step::Repeat => "repeat the conversation".to_owned(),
         Step::RepeatCall => "repeat the last tool call".to_owned(),
+        Step::Describe => "describe the attachments".to_owned(),
     }
 }
 
@@ -75,7 +76,10 @@ pub(super) fn thought(subject: &str) -> String {
 /// Says what was done, if nothing else in the turn is an answer.
 pub(super) fn summary(steps: &[Step]) -> Option<String> {
     let answers = |step: &Step| {
-        matches!(step, Step::Say(_) | Step::Markdown | Step::Stream(_) | Step::Repeat)
+        matches!(
+            step,
+            Step::Say(_) | Step::Markdown | Step::Stream(_) | Step::Repeat | Step::Describe
+        )
     };
     if steps.iter().any(answers) {
         return None;
@@ -117,6 +121,11 @@ pub(super) fn conversation(facts: &[Fact]) -> String {
     });
     let lines: Vec<_> = lines.collect();
     if lines.is_empty() { "Nothing was said before.".to_owned() } else { lines.join("\n") }
+}
+
+/// What is attached to a prompt, one line for each.
+pub(super) fn attachments(described: &[String]) -> String {
+    if described.is_empty() { "Nothing is attached.".to_owned() } else { described.join("\n") }
 }
 
 /// Truncated, so that texts that quote texts do not grow without bounds.

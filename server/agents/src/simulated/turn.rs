@@ -11,6 +11,7 @@ use super::agenda::{Agenda, Next};
 use super::instructions::{Argument, Step, Stream};
 use super::memory::Memory;
 use super::{SimulatedSettings, texts};
+use crate::attachment::Loaded;
 use crate::contract::{AgentError, AgentEvent, AgentSettings, TextKind};
 use crate::facts::Fact;
 use crate::tool::Tool;
@@ -93,6 +94,13 @@ impl<'a> Turn<'a> {
             }
             Step::Repeat => {
                 let text = texts::conversation(self.memory.lock().facts());
+                self.write(TextKind::Message, &text).await;
+            }
+            Step::Describe => {
+                let prompt = last_prompt(self.memory.lock().facts());
+                let source = &*self.settings.attachments;
+                let loaded = Loaded::load([&*prompt].into_iter(), source).await;
+                let text = texts::attachments(&loaded.describe(&prompt));
                 self.write(TextKind::Message, &text).await;
             }
             Step::RepeatCall => {
@@ -209,6 +217,14 @@ impl<'a> Turn<'a> {
         // The tool took its time; the schedule continues from now.
         self.due = self.due.max(Instant::now());
     }
+}
+
+fn last_prompt(facts: &[Fact]) -> String {
+    let prompt = facts.iter().rev().find_map(|fact| match fact {
+        Fact::Prompt(prompt) => Some(prompt.clone()),
+        _ => None,
+    });
+    prompt.unwrap_or_default()
 }
 
 /// The tool that was called last, and its arguments.

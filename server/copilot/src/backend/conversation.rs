@@ -12,13 +12,15 @@ use std::time::Duration;
 
 use agents::{
     AgentError, AgentEvent, AgentEvents, AgentSession, AgentSettings, AllowedExtensions,
-    ResumeError, SessionHandle,
+    Attachments, Loaded, ResumeError, SessionHandle,
 };
 use async_trait::async_trait;
 use futures_util::future::{Fuse, FutureExt};
 use github_copilot_sdk::session::{PreparedSession, Session};
 use github_copilot_sdk::subscription::{EventSubscription, RecvErrorKind};
-use github_copilot_sdk::types::{ProviderConfig, ResumeSessionConfig, SessionId};
+use github_copilot_sdk::types::{
+    Attachment, MessageOptions, ProviderConfig, ResumeSessionConfig, SessionId,
+};
 use github_copilot_sdk::{Client, Error as SdkError, ErrorKind, SessionConfig};
 use parking_lot::Mutex;
 use tokio::time::{sleep, timeout};
@@ -45,6 +47,7 @@ pub(super) struct Conversation {
     session: Arc<Session>,
     runtime: Arc<Runtime>,
     turns: Arc<Turns>,
+    attachments: Arc<dyn Attachments>,
     /// Reads the events until the conversation is over.
     follower: Mutex<Option<AbortOnDropHandle<()>>>,
 }
@@ -74,13 +77,28 @@ impl Conversation {
         opening.open(Reader::after(u64::from(rounds)), prepare).await
     }
 
+    /// A prompt with its attachments. The CLI keeps the images with its conversation.
+    async fn message(&self, prompt: &str) -> MessageOptions {
+        let loaded = Loaded::load([prompt].into_iter(), &*self.attachments).await;
+        let mut message = MessageOptions::new(loaded.complete(prompt));
+        let blobs = loaded.images(prompt).map(|named| Attachment::Blob {
+            data: named.image.base64(),
+            mime_type: named.image.media_type.to_owned(),
+            display_name: Some(named.name.to_owned()),
+        });
+        let blobs: Vec<_> = blobs.collect();
+        message.attachments = (!blobs.is_empty()).then_some(blobs);
+        message
+    }
+
     async fn answer(&self, prompt: &str, abort: &CancellationToken) -> Result<(), AgentError> {
         let crashed = |Died(reason)| AgentError::Crashed(reason);
         let Some(turn) = abort.run_until_cancelled(self.turns.begin()).await else {
             return Ok(());
         };
         let turn = turn.map_err(crashed)?;
-        match abort.run_until_cancelled(self.session.send(prompt)).await {
+        let sending = async { self.session.send(self.message(prompt).await).await };
+        match abort.run_until_cancelled(sending).await {
             Some(Ok(message_id)) => turn.sent(message_id),
             Some(Err(error)) => {
                 // A broken pipe means that the CLI has died; the reason follows in a moment.
@@ -139,6 +157,7 @@ struct Opening {
     runtime: Arc<Runtime>,
     turns: Arc<Turns>,
     events: AgentEvents,
+    attachments: Arc<dyn Attachments>,
     config: SessionConfig,
     /// How long the CLI may take to open the session.
     limit: Duration,
@@ -173,7 +192,8 @@ impl Opening {
         }));
         config.working_directory = Some(settings.working_directory);
         config.provider = provider(copilot).await?;
-        Ok(Self { runtime, turns, events, config, limit: copilot.limits.session })
+        let attachments = settings.attachments;
+        Ok(Self { runtime, turns, events, attachments, config, limit: copilot.limits.session })
     }
 
     /// Makes the CLI start or resume the prepared session.
@@ -182,7 +202,7 @@ impl Opening {
         reader: Reader,
         prepare: impl FnOnce(&Client, SessionConfig) -> Result<PreparedSession, SdkError>,
     ) -> Result<Conversation, E> {
-        let Self { runtime, turns, events, config, limit } = self;
+        let Self { runtime, turns, events, attachments, config, limit } = self;
         let prepared = prepare(&runtime.client, config).map_err(E::from_cli)?;
         let subscription = prepared.subscribe();
         let started = tokio::select! {
@@ -201,7 +221,8 @@ impl Opening {
             events,
         };
         let follower = AbortOnDropHandle::new(tokio::spawn(follower.follow(reader, subscription)));
-        Ok(Conversation { session, runtime, turns, follower: Mutex::new(Some(follower)) })
+        let follower = Mutex::new(Some(follower));
+        Ok(Conversation { session, runtime, turns, attachments, follower })
     }
 }
 

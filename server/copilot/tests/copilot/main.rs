@@ -2,6 +2,7 @@
 //!
 //! Needs the CLI of `tests/copilot-cli` (`npm ci`); without it the tests fail and say so.
 
+mod attachments;
 mod extensions;
 mod processes;
 mod resume;

@@ -359,7 +359,9 @@ impl JobManager {
         }
         self.jobs.lock().remove(id);
         self.live.remove(id);
-        Ok(journal.delete(id.into()).await?)
+        journal.delete(id.into()).await?;
+        self.tasks.sessions().delete_orphans().await?;
+        Ok(())
     }
 
     /// The logs of running jobs and of those that ended recently.

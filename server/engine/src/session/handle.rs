@@ -9,6 +9,7 @@ use extensions::SessionExtensions;
 use futures_util::future::join_all;
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
+use store::attachment::AttachmentStore;
 use store::fold::{PromptAuthor, SessionNote};
 use store::live::{LiveLog, LiveRegistry};
 use tokio::sync::OwnedSemaphorePermit;
@@ -33,6 +34,7 @@ pub struct Session {
     pub(super) queue: Arc<Queue>,
     pub(super) desk: PermissionDesk,
     pub(super) meter: Arc<Meter>,
+    pub(super) attachments: AttachmentStore,
     pub(super) extensions: Arc<SessionExtensions>,
     /// Whether it belongs to a project of the bridge: its users' prompts are messages to that.
     pub(super) is_of_project: bool,
@@ -229,6 +231,7 @@ impl Session {
             busy,
             queued,
             can_steer: self.can_steer(),
+            takes_images: self.takes_images(),
         }
     }
 }

@@ -21,7 +21,8 @@ impl SessionManager {
         let (record, ..) = journal.record(id.into()).await?.ok_or(gone)?;
         let detail = SessionDetail::read(&record).ok_or(gone)?;
         // A limit that was lowered since counts for open sessions.
-        let mode = self.get(id).ok().map(|session| session.summary().permissions);
+        let running = self.get(id).ok().map(|session| session.summary());
+        let mode = running.as_ref().map(|running| running.permissions);
         let permissions = mode.or(detail.permissions).ok_or(gone)?;
         let parent = match record.parent {
             Some(task @ Entity::Task(_)) => journal.record(task).await?,
@@ -34,6 +35,10 @@ impl SessionManager {
         let folder = PathBuf::from(&record.folder);
         let branch = tokio::task::spawn_blocking(move || repository::branch(&folder)).await;
         let model = record.model.unwrap_or_default();
+        let takes_images = match running {
+            Some(running) => running.takes_images,
+            None => record.ended_at.is_none() && self.model_takes_images(&model).await,
+        };
         Ok(SessionHead {
             session_id: id,
             title: if record.title.is_empty() { model.clone() } else { record.title },
@@ -45,6 +50,7 @@ impl SessionManager {
             started_at: iso_8601_of_micros(record.started_at),
             continued_from: detail.continued_from,
             parent,
+            takes_images,
         })
     }
 }

@@ -1,19 +1,19 @@
 //! All sessions of a server.
 
+mod attachments;
 mod parts;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 use agents::permission::{DeskRules, Owner, PermissionDesk, PermissionHandler, Safeguards};
 use agents::tools::{AllowedRoots, CommandSettings};
 use agents::{Catalog, Found};
-use extensions::{
-    ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts, trusted_folder,
-};
+use extensions::{ExtensionHost, ExtensionSettings, SessionExtensions, SessionParts};
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
+use store::attachment::AttachmentStore;
 use store::fold::{Addition, SessionFold, SessionNote, extend};
 use store::journal::StoreError;
 use store::live::{LiveRegistry, LiveShared, LiveSource};
@@ -23,7 +23,7 @@ use wire::{Budget, PermissionMode, SessionId, SessionResponse, Spent};
 
 use super::asking::Asking;
 use super::conversation::{Conversation, EndOfSession};
-use super::folder::check_folder;
+use super::folder::{check_folder, resolve};
 use super::handle::{OpenSessions, Place, Session};
 use super::host::ProjectHost;
 use super::kept::DurablePermissions;
@@ -71,6 +71,8 @@ pub struct SessionSettings {
     /// How much each session may use that a user or the bridge opens, unless somebody sets another
     /// budget. Sessions of tasks have the budget of their task.
     pub budget: Budget,
+    /// Where the files of prompts are kept.
+    pub attachments: AttachmentStore,
 }
 
 impl SessionSettings {
@@ -89,6 +91,7 @@ impl SessionSettings {
             safeguards: Safeguards::default(),
             fallback: Vec::new(),
             budget: Budget::default(),
+            attachments: AttachmentStore::default(),
         }
     }
 }
@@ -111,14 +114,6 @@ pub struct SessionManager {
     pub(super) handovers: tokio::sync::Mutex<()>,
     /// The bridge, once there is one.
     pub(super) host: OnceLock<Weak<dyn ProjectHost>>,
-}
-
-/// What a session has to know about its folder before it starts.
-struct ResolvedFolder {
-    /// The folder with symbolic links resolved.
-    real: PathBuf,
-    /// The folder that has to be trusted for its extensions to be started.
-    root: PathBuf,
 }
 
 impl SessionManager {
@@ -212,12 +207,18 @@ impl SessionManager {
             project: options.project.clone().map(|link| *link),
             budget,
         };
+        let earlier_id = earlier.as_ref().map(|earlier| earlier.id);
         let past = earlier.map(|earlier| earlier.past);
         let meter = Arc::new(Meter::new(budget, Spent::default()));
         let origin = Origin { past, replaced, beginning: Beginning::New(note), meter };
         let model_id = model_id.to_owned();
         self.open(Opening { id, found, model_id, folder, options, log, origin }).await?;
-        self.keep(id).await
+        self.keep(id).await?;
+        // Not before it is stored, or its attachments would count as left over.
+        if let Some(earlier) = earlier_id {
+            self.inherit_attachments(id, earlier).await;
+        }
+        Ok(id)
     }
 
     /// Starts the agent of a session, and the session with it.
@@ -260,6 +261,7 @@ impl SessionManager {
             extensions: self.extensions.clone(),
             stream: stream.clone(),
             steering: Arc::new(steering),
+            attachments: self.attachments_of(id),
         };
         let agent = starter.start(&found, model_id, origin.past.take()).await?;
 
@@ -294,6 +296,7 @@ impl SessionManager {
             queue: queue.clone(),
             desk: desk.clone(),
             meter: meter.clone(),
+            attachments: self.settings.attachments.clone(),
             extensions: extensions.clone(),
             is_of_project: project.is_some(),
             is_resumed: agent.is_resumed(),
@@ -378,7 +381,9 @@ impl SessionManager {
             return Err(SessionError::StillRunning);
         }
         self.live.remove(id);
-        Ok(journal.delete(id.into()).await?)
+        journal.delete(id.into()).await?;
+        self.delete_attachments(id).await;
+        Ok(())
     }
 
     pub(super) fn settings(&self) -> &SessionSettings {
@@ -488,14 +493,4 @@ fn remove(open: &Weak<OpenSessions>, id: SessionId) {
         open.remove(id);
         tracing::info!(session = %id, "session ended");
     }
-}
-
-async fn resolve(folder: &Path) -> ResolvedFolder {
-    let given = folder.to_owned();
-    let resolving = tokio::task::spawn_blocking(move || ResolvedFolder {
-        root: trusted_folder(&given),
-        real: given.canonicalize().unwrap_or(given),
-    });
-    let unresolved = |_| ResolvedFolder { real: folder.to_owned(), root: folder.to_owned() };
-    resolving.await.unwrap_or_else(unresolved)
 }

@@ -233,6 +233,7 @@ impl SessionManager {
                         queued: detail.queued,
                         // No turn is running.
                         can_steer: false,
+                        takes_images: false,
                     });
                 }
             }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agents::permission::PermissionHandler;
-use agents::{AgentSettings, AllowedExtensions, Found, PastConversation, Steering};
+use agents::{AgentSettings, AllowedExtensions, Attachments, Found, PastConversation, Steering};
 use extensions::ExtensionHost;
 
 use super::StartError;
@@ -22,6 +22,7 @@ pub(super) struct Starter {
     pub(super) extensions: Arc<ExtensionHost>,
     pub(super) stream: Arc<Stream>,
     pub(super) steering: Arc<dyn Steering>,
+    pub(super) attachments: Arc<dyn Attachments>,
 }
 
 impl Starter {
@@ -47,6 +48,7 @@ impl Starter {
             own_tools: true,
             permissions: self.permissions.clone(),
             steering: self.steering.clone(),
+            attachments: self.attachments.clone(),
             extensions: if may_run_extensions {
                 AllowedExtensions::All
             } else {

@@ -1,5 +1,6 @@
 //! The rules of sessions, on simulated models and in virtual time.
 
+mod attachments;
 mod budgets;
 mod continuation;
 mod ending;

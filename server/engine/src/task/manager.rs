@@ -326,6 +326,11 @@ impl TaskManager {
         self.sessions.inbox()
     }
 
+    /// The sessions that tasks use, and all others.
+    pub(crate) fn sessions(&self) -> &SessionManager {
+        &self.sessions
+    }
+
     /// What happens to works that were running when the server stopped, unless their job says so.
     pub fn on_interrupted(&self) -> OnInterrupted {
         self.on_interrupted

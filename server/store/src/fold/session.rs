@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use wire::bridge::ProjectMessage;
 use wire::{
     Budget, EntityState, PermissionId, PermissionMode, PermissionRequest, SessionId,
-    SessionResponse, Spent, TaskId, TurnEnding, Usage,
+    SessionResponse, Spent, TaskId, TurnEnding, Usage, without_links,
 };
 
 use super::{Fold, first_line};
@@ -345,7 +345,7 @@ impl SessionFold {
     fn entitle(&mut self, prompt: &str) -> bool {
         let is_first = self.title.is_empty() && !self.is_renamed;
         if is_first {
-            self.title = first_line(prompt);
+            self.title = first_line(&without_links(prompt));
         }
         is_first
     }
