@@ -10,6 +10,7 @@
 //! ```
 
 mod ask;
+mod attachment_api;
 mod bridge_api;
 mod bridge_events;
 mod completion_api;
@@ -206,6 +207,9 @@ fn routes(state: AppState) -> (Router, Deeds) {
         .route("/api/copilot/session/{id}/queue", get(queue_api::list))
         .act("/api/copilot/session/{id}/queue/{prompt}/remove", queue_api::remove)
         .act("/api/copilot/session/{id}/queue/{prompt}/edit", queue_api::edit)
+        // POST only: scripts that act by GET have no body to attach.
+        .post("/api/copilot/session/{id}/attach/{name}", Deed::Act, attachment_api::attach)
+        .route("/api/copilot/session/{id}/attachment/{attachment}", get(attachment_api::show))
         .act("/api/copilot/session/{id}/abort", session_api::abort_session)
         .act("/api/copilot/session/{id}/stop", session_api::stop_session)
         .act("/api/copilot/session/{id}/continue", session_api::continue_session)

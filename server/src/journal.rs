@@ -91,6 +91,9 @@ fn delete_old(
                     Ok(deleted) => tracing::info!(deleted, keep_days, "deleted what was too old"),
                     Err(error) => tracing::warn!(%error, "what is too old was not deleted"),
                 }
+                if let Err(error) = sessions.delete_orphans().await {
+                    tracing::warn!(%error, "attachments of deleted sessions were not deleted");
+                }
             }
         };
         ending.run_until_cancelled(deleting).await;

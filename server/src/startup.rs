@@ -28,6 +28,7 @@ use engine::trust::PortalTrust;
 use extensions::ExtensionSettings;
 use platform::lifecycle::Lifecycle;
 use platform::repository;
+use store::attachment::AttachmentStore;
 use store::journal::{OpenError, StoreError};
 use store::live::{LiveSettings, LiveShared};
 use store::portal::PortalLog;
@@ -36,7 +37,7 @@ use tokio::signal::unix;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Settings;
+use crate::config::{Settings, StorePlace};
 use crate::http::{self, AppState, Portal};
 use crate::journal::OpenJournal;
 use crate::notices::Notices;
@@ -134,6 +135,8 @@ async fn serve(settings: &Settings, working_directory: &Path) -> Result<(), Star
     let alive = Alive::new(live.clone());
     alive.restore().await?;
     let sessions = start_sessions(settings, &repo_root, live.clone(), portal.clone(), &lifecycle);
+    // Left by a session that was deleted while its files could not be.
+    sessions.delete_orphans().await?;
     sessions.restore_inbox().await?;
     let entries = install_entry(settings, portal.clone(), &sessions).await?;
     let defaults =
@@ -292,6 +295,10 @@ fn start_sessions(
         safeguards: settings.safeguards.clone(),
         fallback: settings.fallback.clone(),
         budget: settings.budgets.sessions,
+        attachments: match &settings.store.place {
+            StorePlace::Memory => AttachmentStore::default(),
+            StorePlace::Sqlite(folder) => AttachmentStore::in_folder(folder),
+        },
         ..SessionSettings::new(repo_root)
     };
     let mut backends: Vec<Arc<dyn AgentBackend>> = vec![Arc::new(simulated)];

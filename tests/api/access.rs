@@ -165,6 +165,7 @@ async fn a_viewer_reads_and_does_nothing_else() {
         "/message".to_owned(),
         "/approval".to_owned(),
         question.clone(),
+        format!("/api/copilot/session/{id}/attach/a.txt"),
         format!("/api/copilot/session/{id}/permissions"),
         format!("/api/copilot/session/{id}/fallback"),
         format!("/api/copilot/session/{id}/extensions/trust"),

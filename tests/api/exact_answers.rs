@@ -7,6 +7,7 @@ use std::pin::pin;
 use axum::body::Body;
 use engine::job::JobSettings;
 use serde_json::{Value, json};
+use store::attachment::MOST_ATTACHMENTS;
 use store::live::LiveSettings;
 use tests::job::{FICKLE_MODEL, alt, entry_of, options, seq, task};
 use tests::{MODEL, Options, Reply, TestApp, TestSession, is_pending, unknown_session};
@@ -98,6 +99,7 @@ async fn calls_to_sessions(met: &mut Met) {
             ("queue/1/remove", ""),
             ("queue/1/edit", "hello"),
             ("steer", "hello"),
+            ("attach/a.txt", "hello"),
             ("model", MODEL),
         ] {
             met.post(&app, &format!("{id}/{action}"), body, ErrorName::SessionNotFound).await;
@@ -114,6 +116,7 @@ async fn calls_to_sessions(met: &mut Met) {
             "budget",
             "queue",
             "files",
+            "attachment/file-00000000-0000-4000-8000-000000000000",
         ] {
             met.get(&app, &format!("{id}/{action}"), ErrorName::SessionNotFound).await;
         }
@@ -134,6 +137,13 @@ async fn calls_to_sessions(met: &mut Met) {
     ] {
         met.post(&app, &session.path(action), body, error).await;
     }
+    let attach = session.path("attach/a");
+    met.post(&app, &attach, "\0", ErrorName::AttachmentNotSupported).await;
+    for _ in 0..MOST_ATTACHMENTS {
+        app.post(&attach, "").await;
+    }
+    met.post(&app, &attach, "", ErrorName::TooManyAttachments).await;
+    met.get(&app, &session.path("attachment/nonsense"), ErrorName::AttachmentNotFound).await;
     let item = "/api/copilot/inbox/permission-00000000-0000-4000-8000-000000000000";
     met.post(&app, item, "deny", ErrorName::NotPending).await;
     met.post(&app, item, "perhaps", ErrorName::InvalidAnswer).await;

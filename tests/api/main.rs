@@ -2,6 +2,7 @@
 
 mod access;
 mod alive;
+mod attachments;
 mod bridge;
 mod bridge_agents;
 mod bridge_events;

@@ -3,6 +3,7 @@
 //! user.
 
 mod agent;
+mod attachments;
 mod faults;
 mod kills;
 mod network;

@@ -50,6 +50,12 @@ pub(super) fn prompt_too_large(limit: usize) -> Response {
     reply(StatusCode::PAYLOAD_TOO_LARGE, "PromptTooLarge", &message)
 }
 
+/// An attachment above its own limit, in a body within the general limit.
+pub(super) fn attachment_too_large(limit: usize) -> Response {
+    let message = format!("the attachment is larger than the limit of {limit} bytes");
+    reply(StatusCode::PAYLOAD_TOO_LARGE, "AttachmentTooLarge", &message)
+}
+
 /// A body that did not arrive in time. The rest of it is not read.
 pub(super) fn body_too_slow() -> Response {
     let message = "the request body did not arrive in time";
