@@ -1,6 +1,7 @@
 //! Every request that a page makes. Pages call these functions and nothing else.
 
 pub(crate) mod alive;
+pub(crate) mod attachments;
 pub(crate) mod bridge;
 pub(crate) mod folder;
 pub(crate) mod history;

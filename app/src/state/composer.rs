@@ -1,6 +1,7 @@
 //! The box in which prompts are written: what its keys do, which earlier prompts come back, what it
 //! completes. Plain functions; the page only carries out what they say.
 
+pub(crate) mod attachments;
 pub(crate) mod completion;
 pub(crate) mod history;
 pub(crate) mod intent;
