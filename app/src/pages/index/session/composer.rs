@@ -1,5 +1,6 @@
 //! `#request-part`: the prompts that wait, the box in which the next one is written, and the buttons.
 
+mod attachments;
 mod choices;
 mod completions;
 mod draft;
@@ -182,8 +183,15 @@ impl Composer {
             chosen.with(|task| placeholder(task.as_ref(), works, is_touch.get()))
         };
         html! {
-            <div class="composer">
+            <div
+                class="composer"
+                class:dropping=draft.files.is_over
+                on:dragover=move |event| draft.files.hover(&event, true)
+                on:dragleave=move |event| draft.files.hover(&event, false)
+                on:drop=move |event| draft.files.drop(&event)
+            >
                 {completions.draw()}
+                {draft.files.draw_chips(move || draft.focus())}
                 <textarea
                     id="request-textarea"
                     node_ref=textarea
@@ -208,10 +216,12 @@ impl Composer {
                             completions.look();
                         }
                     }
+                    on:paste=move |event| draft.files.paste(&event)
                     on:click=move |_| completions.look()
                     on:blur=move |_| completions.close()
                 ></textarea>
                 <div class="composer-tools">
+                    {draft.files.draw_button()}
                     {self.draw_choices(budget)}
                     {self.draw_buttons()}
                 </div>

@@ -13,9 +13,11 @@ use web_sys::wasm_bindgen::JsCast;
 use wire::{SessionId, TaskId, TaskInfo, Tasks};
 
 use super::super::about::About;
+use super::attachments::Files;
 use crate::api::{self, session};
 use crate::load::{Load, Loader};
 use crate::poll::Connection;
+use crate::state::composer::attachments::with_files;
 use crate::state::composer::history::PromptHistory;
 use crate::state::composer::intent::{Command, Intent, intent};
 use crate::state::composer::keys::{Act, Moment, is_enabled};
@@ -38,6 +40,8 @@ pub(super) struct Draft {
     task: RwSignal<Option<TaskId>>,
     pub(super) tasks: Loader<Tasks>,
     pub(super) prompt: RwSignal<String>,
+    /// What goes with the text.
+    pub(super) files: Files,
     pub(super) chosen: RwSignal<Option<TaskInfo>>,
     pub(super) failure: RwSignal<Option<String>>,
     pub(super) textarea: NodeRef<Textarea>,
@@ -59,6 +63,7 @@ impl Draft {
             task,
             tasks: Loader::new(api::tasks),
             prompt: RwSignal::new(String::new()),
+            files: Files::new(about),
             chosen: RwSignal::new(None),
             failure,
             textarea: NodeRef::new(),
@@ -82,11 +87,11 @@ impl Draft {
     /// What the composer is about.
     pub(super) fn moment(self) -> Moment {
         // Reads all, so that a view tracks all.
-        let (is_blank, is_task) =
-            (self.prompt.with(|text| text.trim().is_empty()), self.chosen.with(Option::is_some));
+        let has_text = self.prompt.with(|text| !text.trim().is_empty());
+        let (has_files, is_task) = (self.files.are_any(), self.chosen.with(Option::is_some));
         Moment {
             working: self.feed().is_working(),
-            empty: is_blank && !is_task,
+            empty: !has_text && !has_files && !is_task,
             completing: false,
             enter_sends: false,
             can_steer: self.about.can_steer().get(),
@@ -96,11 +101,12 @@ impl Draft {
     /// Whether something can be done now.
     pub(super) fn allows(self, act: Act) -> bool {
         let connection = self.feed().connection.get();
+        let is_complete = act == Act::Abort || !self.files.are_uploading();
         let is_there = match act {
             Act::Send => connection == Connection::Live,
             _ => !matches!(connection, Connection::Ended | Connection::NotFound),
         };
-        is_enabled(act, self.moment()) && is_there
+        is_enabled(act, self.moment()) && is_there && is_complete
     }
 
     pub(super) fn is_input_missing(self) -> bool {
@@ -142,7 +148,7 @@ impl Draft {
         if !untrack(move || self.allows(how)) {
             return;
         }
-        let (text, chosen) = (self.prompt.get_untracked(), self.chosen.get_untracked());
+        let (text, chosen) = (self.whole(), self.chosen.get_untracked());
         let tasks = self.known_tasks();
         let (start, prompt) = match intent(&tasks, chosen.as_ref(), &text) {
             Intent::Nothing => return,
@@ -167,6 +173,7 @@ impl Draft {
         self.under_way.update(|count| *count += 1);
         self.failure.set(None);
         self.prompt.set(String::new());
+        self.files.forget_sent();
         self.chosen.set(None);
         self.feed().to_end.update(|times| *times += 1);
         let id = self.id();
@@ -207,9 +214,16 @@ impl Draft {
         });
     }
 
-    /// Puts a text that was not taken into the box, before what is there.
-    pub(super) fn give_back(self, text: &str) {
-        self.prompt.try_update(|since| *since = join_texts(text, since));
+    /// Puts a prompt that was not taken into the box, before what is there.
+    pub(super) fn give_back(self, prompt: &str) {
+        let text = self.files.give_back(prompt);
+        self.prompt.try_update(|since| *since = join_texts(&text, since));
+    }
+
+    /// The text with what goes with it.
+    fn whole(self) -> String {
+        let text = self.prompt.get_untracked();
+        self.files.chips.with_untracked(|chips| with_files(&text, chips))
     }
 
     /// Does what a command says, by the button that does it.
@@ -248,7 +262,7 @@ impl Draft {
 
     /// Brings back an earlier prompt, or the one after it. Returns whether there is one.
     pub(super) fn recall(self, earlier: bool) -> bool {
-        let text = self.prompt.get_untracked();
+        let text = self.whole();
         let recalled = self.history.try_update_value(|history| {
             if earlier && text.is_empty() {
                 // Other tabs may have sent something.
@@ -258,6 +272,8 @@ impl Draft {
             recalled.map(ToOwned::to_owned)
         });
         let Some(prompt) = recalled.flatten() else { return false };
+        self.files.forget_sent();
+        let prompt = self.files.give_back(&prompt);
         let end = u32::try_from(prompt.encode_utf16().count()).unwrap_or(u32::MAX);
         self.put(prompt, end);
         true
@@ -280,6 +296,7 @@ impl Draft {
                 timer.clear();
             }
             self.prompt.track();
+            self.files.chips.track();
             self.under_way.track();
             if is_first {
                 let kept = storage::read(&draft_key(&id.to_string()));
@@ -301,8 +318,9 @@ impl Draft {
 
     fn keep(self, id: SessionId) {
         if self.under_way.try_get_untracked() == Some(0)
-            && let Some(text) = self.prompt.try_get_untracked()
+            && self.prompt.try_get_untracked().is_some()
         {
+            let text = self.whole();
             let text = (!text.is_empty()).then_some(&*text);
             storage::write(&draft_key(&id.to_string()), text);
         }
