@@ -1,6 +1,5 @@
 //! Components shared by several pages, one file each.
 
-#[expect(dead_code, reason = "drawn by blocks of prompts, which are still to come")]
 pub(crate) mod attachment;
 pub(crate) mod budget_meters;
 pub(crate) mod confirm;

@@ -15,7 +15,12 @@ pub(crate) fn draw_attachments(session: SessionId, files: &[Chip]) -> Html {
         _ => None,
     });
     let files = files.map(|(kind, url, name)| draw_file(kind, url, name.clone()));
-    html! { <div class="attachments">{files.collect::<Html>()}</div> }
+    // Around it, links to this server are refused: there, models write them.
+    html! {
+        <div class="attachments" on:click=|event| event.stop_propagation()>
+            {files.collect::<Html>()}
+        </div>
+    }
 }
 
 fn draw_file(kind: AttachmentKind, url: String, name: String) -> Html {

@@ -4,18 +4,23 @@ mod growing;
 pub(crate) mod near;
 mod summary;
 
+use std::borrow::Cow;
+
 use leptos::ev::Custom;
 use leptos::html::{Article, Div};
 use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use web_sys::wasm_bindgen::JsValue;
 use web_sys::{Element, HtmlElement};
+use wire::SessionId;
 
+use crate::components::attachment::draw_attachments;
 use crate::components::icon::draw_icon;
 use crate::html::{Html, html};
 use crate::icon::Icon;
 use crate::preference::{self, Preference};
 use crate::state::blocks::{Block, BlockKind, Trouble};
+use crate::state::composer::attachments::without_files;
 use crate::state::height::estimate_height;
 use growing::{RawBody, RenderedBody, keep_end, set_html};
 use near::Near;
@@ -29,15 +34,17 @@ pub(crate) struct Around {
     pub(crate) folder: Signal<String>,
     /// Whether blocks that still receive text are shown in full.
     pub(crate) expanded: RwSignal<bool>,
+    /// The session, where it is known: the files of prompts are read from it.
+    pub(crate) session: StoredValue<Option<SessionId>>,
 }
 
 impl Around {
-    pub(crate) fn new(folder: Signal<String>) -> Self {
+    pub(crate) fn new(folder: Signal<String>, session: StoredValue<Option<SessionId>>) -> Self {
         let expanded = RwSignal::new(false);
         Effect::new(move |_| {
             expanded.set(preference::read(Preference::Expanded).is_some());
         });
-        Self { folder, expanded }
+        Self { folder, expanded, session }
     }
 
     fn toggle(self) {
@@ -65,6 +72,19 @@ struct View {
 impl View {
     fn with<T>(self, read: impl FnOnce(&Block) -> T) -> T {
         self.cell.with_value(|block| block.with(read))
+    }
+
+    /// The session, if this is a prompt to it.
+    fn prompted(self) -> Option<SessionId> {
+        self.around.session.try_get_value().flatten().filter(|_| self.kind == BlockKind::User)
+    }
+
+    /// The text of the block, without the files that are drawn below it.
+    fn text(self, block: &Block) -> Cow<'_, str> {
+        match self.prompted() {
+            Some(_) => Cow::Owned(without_files(&block.body, 0).0),
+            None => Cow::Borrowed(&block.body),
+        }
     }
 }
 
@@ -140,6 +160,7 @@ pub(crate) fn message_block(
                 </div>
             </div>
             {move || draw_body(view)}
+            {draw_files(view)}
         </article>
     }
     // The browser has found something inside.
@@ -191,6 +212,15 @@ fn draw_body(view: View) -> Html {
     } else {
         text_body(view)
     }
+}
+
+/// The files of a prompt.
+fn draw_files(view: View) -> Option<Html> {
+    let session = view.prompted()?;
+    let (_, files) = untrack(|| view.with(|block| without_files(&block.body, 0)));
+    (!files.is_empty()).then(|| {
+        html! { <div hidden=view.collapsed>{draw_attachments(session, &files)}</div> }
+    })
 }
 
 /// The arguments, the output and the result of a tool, each by itself.
@@ -297,7 +327,7 @@ fn redraw(view: View, body: &HtmlElement, drawn: &mut Drawn) {
                 *drawn = Drawn::Raw(RawBody::begin(&cleared(body, "message-block-body raw")));
             }
             if let Drawn::Raw(raw) = drawn {
-                keep_end(body, || view.with(|block| raw.update(&block.body)));
+                keep_end(body, || view.with(|block| raw.update(&view.text(block))));
             }
         }
     }
@@ -337,8 +367,9 @@ fn render_near(view: View, article: NodeRef<Article>) {
         if !view.completed.get() || view.collapsed.get() || view.is_rendered.get_untracked() {
             return;
         }
-        let text =
-            move || view.cell.try_with_value(|block| block.with_untracked(|b| b.body.clone()));
+        let text = move || {
+            view.cell.try_with_value(|block| block.with_untracked(|b| view.text(b).into_owned()))
+        };
         let show = move |html: JsValue| {
             if !html.is_null() {
                 view.rendered.try_set_value(Some(SendWrapper::new(html)));

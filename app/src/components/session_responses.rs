@@ -102,7 +102,7 @@ pub(crate) fn Stream(
     let count = Signal::derive(move || said.blocks.with(Vec::len));
     let end = End::follow(container, content, near, said.to_end, count);
     let rows = Rows::new(said);
-    let around = Around::new(said.folder);
+    let around = Around::new(said.folder, said.session);
     let is_asking = move || said.waiting.get() > 0;
     // The content security policy refuses styles in the server's HTML, so this one is set here.
     Effect::new(move |_| {
