@@ -207,8 +207,14 @@ test("the view follows the end unless the reader has scrolled up", async ({ page
   await expect.poll(fromEnd).toBeLessThan(5);
   await session.container.evaluate((container) => container.scrollTo(0, 0));
   await expect.poll(fromEnd).toBeGreaterThan(100);
-  await session.runTurn("say more");
+  // Somebody else asks: who sends a prompt here wants to see what comes of it.
+  const id = new URL(page.url()).searchParams.get("session")!;
+  await page.request.post(`/api/copilot/session/${id}/query`, { data: "say more" });
+  await expect(session.of("message").last()).toContainText("more");
+  await session.ready();
   expect(await session.container.evaluate((container) => container.scrollTop)).toBe(0);
+  await session.runTurn("say the end");
+  await expect.poll(fromEnd).toBeLessThan(5);
 });
 
 test("an error in the session is shown, and a crash ends it", async ({ page }) => {
