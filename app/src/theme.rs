@@ -2,8 +2,6 @@
 
 use leptos::prelude::*;
 
-use crate::components::icon::draw_icon;
-use crate::html::{Html, html};
 use crate::icon::Icon;
 use crate::preference::{self, Preference};
 
@@ -17,6 +15,11 @@ pub(crate) enum Theme {
 }
 
 impl Theme {
+    /// The one that was chosen in this browser. In the browser only.
+    pub(crate) fn chosen() -> Self {
+        Self::parse(preference::read(Preference::Theme).as_deref())
+    }
+
     fn parse(word: Option<&str>) -> Self {
         match word {
             Some("light") => Self::Light,
@@ -34,7 +37,8 @@ impl Theme {
         }
     }
 
-    fn next(self) -> Self {
+    /// The one after it, of all in turn.
+    pub(crate) fn next(self) -> Self {
         match self {
             Self::System => Self::Light,
             Self::Light => Self::Dark,
@@ -42,7 +46,8 @@ impl Theme {
         }
     }
 
-    fn look(self) -> (Icon, &'static str) {
+    /// Its icon and its name.
+    pub(crate) fn look(self) -> (Icon, &'static str) {
         match self {
             Self::System => (Icon::Monitor, "Theme: system"),
             Self::Light => (Icon::Sun, "Theme: light"),
@@ -51,7 +56,7 @@ impl Theme {
     }
 
     /// Shows the theme, and keeps it for this browser.
-    fn choose(self) {
+    pub(crate) fn choose(self) {
         preference::write(Preference::Theme, self.word());
         if let Some(root) = document().document_element() {
             // Attributes have valid names.
@@ -60,29 +65,6 @@ impl Theme {
                 None => root.remove_attribute("data-theme"),
             };
         }
-    }
-}
-
-/// `#theme-button`: goes from theme to theme.
-pub(crate) fn theme_button() -> Html {
-    let theme = RwSignal::new(Theme::default());
-    Effect::new(move |_| theme.set(Theme::parse(preference::read(Preference::Theme).as_deref())));
-    let next = move |_| {
-        let next = theme.get_untracked().next();
-        next.choose();
-        theme.set(next);
-    };
-    html! {
-        <button
-            type="button"
-            id="theme-button"
-            class="button quiet icon-button"
-            title=move || theme.get().look().1
-            aria-label=move || theme.get().look().1
-            on:click=next
-        >
-            {move || draw_icon(theme.get().look().0)}
-        </button>
     }
 }
 

@@ -50,7 +50,7 @@ async fn the_test_page_has_no_frame() {
     let app = TestApp::new();
     for (path, bars) in [("/index.html", 1), ("/test", 0), ("/test.html", 0)] {
         let page = app.get(path).await.text;
-        assert_eq!(page.matches("class=\"site-header\"").count(), bars, "{path}: {page}");
+        assert_eq!(page.matches("id=\"sidebar\"").count(), bars, "{path}: {page}");
     }
 }
 

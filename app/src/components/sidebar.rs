@@ -6,6 +6,7 @@ use wire::{AliveItem, AliveState, LiveId};
 
 use crate::clock;
 use crate::components::icon::{draw_icon, state_dot};
+use crate::components::theme_button::theme_button;
 use crate::config;
 use crate::html::{Html, each, html};
 use crate::icon::Icon;
@@ -16,7 +17,6 @@ use crate::state::alive::{Alive, Depth, Entry};
 use crate::state::duration::{age, clock as minutes};
 use crate::state::inbox::InboxFeed;
 use crate::state::title::short_folder;
-use crate::theme::theme_button;
 
 /// How wide the side bar is where there is room for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

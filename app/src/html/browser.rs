@@ -105,16 +105,12 @@ pub(super) fn find(html: Html, walk: &SharedWalk) -> Placed {
             let mut walk = walk.borrow_mut();
             walk.after_text = false;
             let found = walk.take(|node: &web_sys::Element| node.local_name() == element.tag);
-            match found {
-                Some(node) => {
-                    drop(walk);
-                    Placed::Element(Box::new(element.find(node)))
-                }
-                None => {
-                    let (parent, next) = (walk.parent.clone(), walk.next.clone());
-                    drop(walk);
-                    place(Html(Kind::Element(element)), &parent, next.as_ref())
-                }
+            let (parent, next) = (walk.parent.clone(), walk.next.clone());
+            drop(walk);
+            if let Some(node) = found {
+                Placed::Element(Box::new(element.find(node)))
+            } else {
+                place(Html(Kind::Element(element)), &parent, next.as_ref())
             }
         }
         Kind::Fragment(children) => {
@@ -267,7 +263,6 @@ impl Placed {
     }
 
     /// Takes its nodes out of the document.
-    #[expect(clippy::needless_pass_by_value, reason = "what is removed is of no more use")]
     pub(super) fn remove(self) {
         self.each_node(&mut |node| {
             if let Some(parent) = node.parent_node() {

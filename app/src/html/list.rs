@@ -31,7 +31,9 @@ impl List {
 
     pub(super) fn each_node(&self, visit: &mut dyn FnMut(&Node)) {
         self.effect.with_value_mut(|items| {
-            items.iter().for_each(|item| item.placed.each_node(visit));
+            for item in items.iter() {
+                item.placed.each_node(visit);
+            }
         });
         visit(&self.end);
     }
