@@ -38,6 +38,7 @@ fn approval() -> ApprovalRequest {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn events_are_spelt_as_clients_expect_them() {
     let table = [
         (
