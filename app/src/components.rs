@@ -19,5 +19,6 @@ pub(crate) mod session_responses;
 pub(crate) mod sidebar;
 pub(crate) mod split;
 pub(crate) mod stop_server;
+pub(crate) mod theme_button;
 pub(crate) mod verdicts;
 pub(crate) mod work_mark;
