@@ -31,6 +31,7 @@ mod reachability;
 mod router;
 #[cfg(feature = "ssr")]
 pub mod shell;
+mod size_observer;
 mod state;
 mod storage;
 mod store_trouble;

@@ -46,7 +46,7 @@ for (const { name, width, height } of SIZES) {
       await page.locator("#permission-select").selectOption("approve-all");
       await start.example("A change that asks first").click();
       const session = new SessionPage(page);
-      await expect(session.cards.locator(".permission-title")).toHaveText(/^Create hello-\d+\.txt$/);
+      await expect(session.cards.locator(".permission-title")).toHaveText(/^Create hello-\d+\.txt\?$/);
       await session.cards.locator(".permission-approve").click();
       await session.ready();
     });

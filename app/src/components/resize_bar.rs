@@ -7,9 +7,11 @@
 use leptos::ev::{KeyboardEvent, PointerEvent};
 use leptos::html::Div;
 use leptos::prelude::*;
+use send_wrapper::SendWrapper;
 use web_sys::{Element, HtmlElement};
 
 use crate::html::{Html, html};
+use crate::size_observer::SizeObserver;
 
 /// Minimum size of either part.
 const MINIMUM_PX: f64 = 160.0;
@@ -115,16 +117,17 @@ pub(crate) fn ResizeBar(
         measure(size, whole);
     };
     let size_now = move || target.get_untracked().map(|part| axis.extent(&part));
-    let look = move || {
-        let Some(part) = target.get_untracked() else { return };
-        if let Some(container) = part.parent_element() {
-            measure(axis.extent(&part), axis.extent(&container));
-        }
-    };
+    let observer = StoredValue::new(None::<SendWrapper<SizeObserver>>);
     Effect::new(move |_| {
-        target.track();
-        look();
+        let Some(part) = target.get() else { return };
+        let Some(container) = part.parent_element() else { return };
+        let whole = container.clone();
+        let sizes = SizeObserver::new(&[&container, &part.clone()], move || {
+            measure(axis.extent(&part), axis.extent(&whole));
+        });
+        observer.set_value(sizes.map(SendWrapper::new));
     });
+    on_cleanup(move || observer.set_value(None));
 
     let start = move |event: PointerEvent| {
         if event.button() != 0 {
@@ -166,7 +169,6 @@ pub(crate) fn ResizeBar(
             aria-valuemin="0"
             aria-valuemax="100"
             aria-valuenow=move || share.get().to_string()
-            on:focus=move |_| look()
             on:pointerdown=start
             on:pointermove=follow
             on:pointerup=end

@@ -5,11 +5,12 @@ use std::rc::Rc;
 use leptos::html::Div;
 use leptos::prelude::*;
 use send_wrapper::SendWrapper;
+use web_sys::Element;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::wasm_bindgen::closure::Closure;
-use web_sys::{Element, ResizeObserver};
 
 use crate::components::message_block::near::Near;
+use crate::size_observer::SizeObserver;
 use crate::state::following::{Following, ViewPort};
 
 /// The end of a conversation.
@@ -20,18 +21,6 @@ pub(super) struct End {
     /// Number of blocks there were when the reader looked away from the end; `None` while following.
     pub(super) left_at: RwSignal<Option<usize>>,
     count: Signal<usize>,
-}
-
-/// What tells of changed sizes.
-struct Observer {
-    inner: ResizeObserver,
-    _closure: Closure<dyn FnMut()>,
-}
-
-impl Drop for Observer {
-    fn drop(&mut self) {
-        self.inner.disconnect();
-    }
 }
 
 impl End {
@@ -51,7 +40,7 @@ impl End {
             count,
         };
         let near = near.map(SendWrapper::new);
-        let observer = StoredValue::new(None::<SendWrapper<Observer>>);
+        let observer = StoredValue::new(None::<SendWrapper<SizeObserver>>);
         Effect::new(move |_| {
             let (Some(container), Some(content)) = (container.get(), content.get()) else { return };
             let near = near.as_deref().cloned();
@@ -59,18 +48,13 @@ impl End {
                 near.observe(&container);
             }
             let view = container.clone();
-            // After the layout and before it is drawn, so that nothing is seen to jump.
-            let closure = Closure::new(move || {
+            let sizes = SizeObserver::new(&[&content, &container], move || {
                 if let Some(near) = &near {
                     near.measure(&view);
                 }
                 end.keep();
             });
-            if let Ok(inner) = ResizeObserver::new(closure.as_ref().unchecked_ref()) {
-                inner.observe(&content);
-                inner.observe(&container);
-                observer.set_value(Some(SendWrapper::new(Observer { inner, _closure: closure })));
-            }
+            observer.set_value(sizes.map(SendWrapper::new));
         });
         on_cleanup(move || observer.set_value(None));
         Effect::new(move |before: Option<u64>| {
