@@ -1,6 +1,6 @@
 //! A model's Markdown as HTML that is safe to put into a page.
 //!
-//! Nothing is sanitised afterwards: the text is parsed, and [`render`] writes HTML of its own in
+//! Nothing is sanitised afterwards: the text is parsed, and `render` writes HTML of its own in
 //! which every text and every attribute is escaped. Tags in the text are displayed, never
 //! interpreted. Pages get the result by `api/markdown` and put it into an element of class `markdown`;
 //! they also handle clicks on `.copy-button`.
