@@ -95,9 +95,14 @@ pub(crate) fn sidebar(state: SidebarState, alive: Alive, actions: Html) -> Html 
     let config = config();
     let inbox = InboxFeed::new();
     let waiting = Memo::new(move |_| inbox.items.with(Vec::len));
-    let path = router::address().path;
+    let address = router::address();
+    let path = address.path;
     let is_here = move |known: &'static str| {
         path.with(|path| path.strip_suffix(".html").unwrap_or(path) == known).then_some("page")
+    };
+    // A running session has a row of its own.
+    let starts_session = move || {
+        is_here("/index").or_else(|| is_here("/")).filter(|_| address.argument("session").is_none())
     };
     let count = move || match waiting.get() {
         0 => String::new(),
@@ -135,7 +140,7 @@ pub(crate) fn sidebar(state: SidebarState, alive: Alive, actions: Html) -> Html 
                 </button>
             </div>
             <ul class="sidebar-nav">
-                {link("/index.html", Icon::Plus, "New session", move || is_here("/index"))}
+                {link("/index.html", Icon::Plus, "New session", starts_session)}
                 {link(jobs_url(&config.repo_root), Icon::Chart, "New job", move || is_here("/jobs"))}
                 <li>
                     <a href="/inbox.html" title="Inbox" aria-current=move || is_here("/inbox")>
