@@ -12,6 +12,8 @@ pub(crate) enum Standing {
     /// For a person.
     Waiting,
     Idle,
+    /// Its last turn failed.
+    Failed,
     /// The server stopped in its last turn.
     Interrupted,
     Closed,
@@ -26,6 +28,7 @@ impl Standing {
             Self::Working => "working",
             Self::Waiting => "waiting",
             Self::Idle => "idle",
+            Self::Failed => "failed",
             Self::Interrupted => "interrupted",
             Self::Closed => "closed",
             Self::Gone => "gone",
@@ -38,6 +41,7 @@ impl Standing {
             Self::Working => "Working",
             Self::Waiting => "Waits for you",
             Self::Idle => "Idle",
+            Self::Failed => "Failed",
             Self::Interrupted => "Interrupted",
             Self::Closed => "Closed",
             Self::Gone => "Gone",
@@ -49,6 +53,7 @@ impl Standing {
             Self::Working => Icon::Working,
             Self::Waiting => Icon::Waiting,
             Self::Idle => Icon::Idle,
+            Self::Failed => Icon::Failed,
             Self::Interrupted => Icon::Interrupted,
             Self::Closed => Icon::Stop,
             Self::Gone => Icon::NotReached,
@@ -79,6 +84,7 @@ pub(crate) fn standing(
         _ if questions > 0 => Standing::Waiting,
         _ if works => Standing::Working,
         Some(AliveState::Waiting) => Standing::Waiting,
+        Some(AliveState::Failed) => Standing::Failed,
         Some(AliveState::Interrupted) => Standing::Interrupted,
         None if *connection == Connection::Connecting => return None,
         _ => Standing::Idle,
@@ -124,6 +130,8 @@ mod tests {
             // Its budget is used up, for example.
             (Live, false, 0, Some(AliveState::Waiting), Some(Standing::Waiting)),
             (Live, false, 0, Some(AliveState::Interrupted), Some(Standing::Interrupted)),
+            (Live, false, 0, Some(AliveState::Failed), Some(Standing::Failed)),
+            (Live, true, 0, Some(AliveState::Failed), Some(Standing::Working)),
             (lost, true, 0, None, Some(Standing::Working)),
             (Ended, false, 1, Some(AliveState::Idle), Some(Standing::Closed)),
             (NotFound, false, 0, None, Some(Standing::Gone)),

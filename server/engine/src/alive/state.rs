@@ -6,7 +6,7 @@ use store::fold::{QuestionDetail, RunDetail, SessionDetail};
 use store::journal::{Entity, Record};
 use wire::{
     AliveItem, AliveResponse, AliveState, EntityKind, EntityState, JobId, LiveId, PermissionId,
-    SessionId, TaskId,
+    SessionId, TaskId, TurnEnding,
 };
 
 /// How many idle sessions are listed: those that became idle last. A page can show no more, and there
@@ -57,12 +57,6 @@ struct TaskPart {
     name: String,
 }
 
-impl Own {
-    fn is_ended(self) -> bool {
-        matches!(self.state, AliveState::Succeeded | AliveState::Failed | AliveState::Canceled)
-    }
-}
-
 impl State {
     /// Takes the newest record of something.
     pub(super) fn apply(&mut self, entity: Entity, record: &Record) {
@@ -93,8 +87,11 @@ impl State {
         let state = match record.state {
             EntityState::Running => AliveState::Working,
             EntityState::Waiting => AliveState::Waiting,
-            _ if detail.is_interrupted => AliveState::Interrupted,
-            _ => AliveState::Idle,
+            _ => match detail.turn {
+                Some(TurnEnding::Interrupted) => AliveState::Interrupted,
+                Some(TurnEnding::Failed) => AliveState::Failed,
+                Some(TurnEnding::Completed | TurnEnding::Aborted) | None => AliveState::Idle,
+            },
         };
         let task = match record.parent {
             Some(Entity::Task(task)) => self.tasks.get(&task),
@@ -231,7 +228,12 @@ impl State {
     fn put(&mut self, mut item: AliveItem, own: Own, at: u64) {
         let id = item.id;
         let before = self.entries.remove(&id);
-        let waits = item.waiting > 0 && !own.is_ended();
+        let has_ended = item.kind == EntityKind::Job
+            && matches!(
+                own.state,
+                AliveState::Succeeded | AliveState::Failed | AliveState::Canceled
+            );
+        let waits = item.waiting > 0 && !has_ended;
         item.state = if waits { AliveState::Waiting } else { own.state };
         let begun = if item.state == own.state { own.since } else { 0 };
         let since = match &before {
@@ -301,7 +303,7 @@ impl Entry {
     /// Its place among the idle sessions, if it is one.
     fn idle_key(&self) -> Option<(u64, SessionId)> {
         let LiveId::Session(id) = self.item.id else { return None };
-        let is_idle = matches!(self.item.state, AliveState::Idle | AliveState::Interrupted);
+        let is_idle = !matches!(self.item.state, AliveState::Working | AliveState::Waiting);
         is_idle.then_some((self.since, id))
     }
 }

@@ -38,7 +38,7 @@ fn session(state: EntityState, since: u64) -> Record {
         project: None,
         reached: None,
         since,
-        is_interrupted: false,
+        turn: None,
     };
     record(state, SECOND, serde_json::to_string(&detail).expect("json"))
 }

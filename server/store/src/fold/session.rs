@@ -196,6 +196,8 @@ pub struct SessionFold {
     /// Whether readers were told of prompts that wait.
     shows_queue: bool,
     turn: LatestTurn,
+    /// How the running turn is said to end. Streams of earlier versions do not say it.
+    ending: Option<TurnEnding>,
     /// When the present state began.
     since: u64,
     questions: BTreeMap<PermissionId, OpenQuestion>,
@@ -210,12 +212,11 @@ pub struct SessionFold {
 /// What became of the latest turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum LatestTurn {
-    /// It is over, or there was none.
+    /// There was none.
     #[default]
-    Over,
+    None,
     Running,
-    /// The server stopped during it.
-    Interrupted,
+    Over(TurnEnding),
 }
 
 /// What a session is to its project.
@@ -361,7 +362,7 @@ impl SessionFold {
             (Some(_), _) => EntityState::Closed,
             (None, _) if !self.questions.is_empty() => EntityState::Waiting,
             (None, LatestTurn::Running) => EntityState::Running,
-            (None, LatestTurn::Over | LatestTurn::Interrupted) => EntityState::Idle,
+            (None, LatestTurn::None | LatestTurn::Over(_)) => EntityState::Idle,
         }
     }
 }
@@ -376,6 +377,7 @@ impl SessionFold {
                 self.queue.pop_front_if(|(_, queued)| queued.prompt == *prompt);
                 // One that comes in a running turn steers it.
                 let before = std::mem::replace(&mut self.turn, LatestTurn::Running);
+                self.ending = None;
                 if before != LatestTurn::Running {
                     self.spent += Spent { turns: 1, ..Spent::default() };
                 }
@@ -386,8 +388,12 @@ impl SessionFold {
                 true
             }
             SessionResponse::TurnEnd { outcome: TurnEnding::Interrupted, .. } => {
-                self.turn = LatestTurn::Interrupted;
+                self.turn = LatestTurn::Over(TurnEnding::Interrupted);
                 true
+            }
+            SessionResponse::TurnEnd { outcome, .. } => {
+                self.ending = Some(*outcome);
+                false
             }
             SessionResponse::QueueChanged(shown) => {
                 self.shows_queue = !shown.queue.is_empty();
@@ -533,7 +539,7 @@ impl SessionFold {
 
     fn end_turn(&mut self) {
         if self.turn == LatestTurn::Running {
-            self.turn = LatestTurn::Over;
+            self.turn = LatestTurn::Over(self.ending.take().unwrap_or(TurnEnding::Completed));
         }
     }
 
@@ -571,7 +577,10 @@ impl Fold<SessionResponse> for SessionFold {
             project: self.project(),
             reached: self.budget.reached(&self.spent).filter(|_| self.ended_at.is_none()),
             since: self.since,
-            is_interrupted: self.turn == LatestTurn::Interrupted,
+            turn: match self.turn {
+                LatestTurn::Over(ending) => Some(ending),
+                LatestTurn::None | LatestTurn::Running => None,
+            },
         };
         Record {
             parent: self.task.map(Into::into),

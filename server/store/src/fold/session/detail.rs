@@ -1,7 +1,7 @@
 //! What a session's record says beside its columns.
 
 use serde::{Deserialize, Serialize};
-use wire::{PermissionMode, Reached, SessionId};
+use wire::{PermissionMode, Reached, SessionId, TurnEnding};
 
 use super::ProjectLink;
 use crate::journal::Record;
@@ -26,9 +26,9 @@ pub struct SessionDetail {
     /// When its state began, in microseconds since the Unix epoch; 0 in stores of earlier versions.
     #[serde(default)]
     pub since: u64,
-    /// Whether the server stopped during the latest turn.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_interrupted: bool,
+    /// How its latest turn ended; `None` while it runs, and before there was any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnEnding>,
 }
 
 impl SessionDetail {
