@@ -1,6 +1,6 @@
 //! How many items wait for a person, in the title and in the icon of the browser's tab.
 
-use leptos::prelude::*;
+use crate::reactive::prelude::*;
 
 /// The title of a page with the number in front. A mark that the page has itself stays alone.
 pub(crate) fn titled(title: String, count: usize) -> String {

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use leptos::leptos_dom::helpers::set_interval;
-use leptos::prelude::*;
 use web_sys::js_sys::Date;
 
 use crate::presence;
+use crate::reactive::prelude::*;
 
 thread_local! {
     // One page has one thread. The server has no time: it draws nothing that shows one.

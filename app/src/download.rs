@@ -1,10 +1,11 @@
 //! Saves a text as a file of the browser. Pages fetch what they save: the server refuses windows that
 //! navigate to its API, as a link in a model's answer would have them do.
 
-use leptos::prelude::*;
 use web_sys::js_sys::{Array, Function, Object, Reflect, global};
 use web_sys::wasm_bindgen::{JsCast, JsValue};
 use web_sys::{HtmlAnchorElement, HtmlElement};
+
+use crate::reactive::prelude::*;
 
 /// Offers a text to be saved under a name. In the browser only.
 pub(crate) fn save(name: &str, kind: &str, text: &str) {

@@ -11,8 +11,6 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use futures_channel::oneshot;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use send_wrapper::SendWrapper;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::wasm_bindgen::closure::Closure;
@@ -23,6 +21,7 @@ use crate::api::{self, ApiError};
 use crate::poll::{Connection, back_off, sleep};
 use crate::presence::{self, Change};
 use crate::reachability;
+use crate::reactive::prelude::*;
 
 /// News about a project.
 pub(crate) enum Told {

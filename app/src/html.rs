@@ -30,14 +30,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use leptos::ev::EventDescriptor;
 use leptos::html::ElementType;
-use leptos::prelude::*;
-use leptos::tachys::html::node_ref::NodeRefContainer;
 use send_wrapper::SendWrapper;
 use web_sys::wasm_bindgen::JsCast;
 
 pub(crate) use markup::html;
 pub(crate) use value::IntoValue;
 use value::Value;
+
+use crate::reactive::prelude::*;
 
 /// A piece of a page.
 pub(crate) struct Html(Kind);

@@ -28,6 +28,7 @@ mod poll;
 mod preference;
 mod presence;
 mod reachability;
+mod reactive;
 mod router;
 #[cfg(feature = "ssr")]
 pub mod shell;
@@ -39,7 +40,7 @@ mod theme;
 mod title;
 mod wording;
 
-use leptos::prelude::*;
+use leptos::prelude::{IntoView, SharedValue};
 use wire::server::ConfigReply;
 
 use components::frame::Frame;
@@ -54,7 +55,7 @@ use pages::not_found::NotFoundPage;
 use pages::test::TestPage;
 use state::inbox::InboxFeed;
 
-pub use components::flow_chart::{FlowChart, NodeStatus};
+use crate::reactive::prelude::*;
 
 /// What is known before any request: the server's configuration, given to the first rendering and
 /// passed to the browser within the page.

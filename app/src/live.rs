@@ -29,8 +29,6 @@ use std::time::Duration;
 
 use futures_channel::oneshot;
 use leptos::leptos_dom::helpers::{set_timeout, set_timeout_with_handle};
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use web_sys::{AbortController, AbortSignal};
 use wire::{ErrorName, LiveBatch, LiveId, LiveToken};
 
@@ -38,6 +36,7 @@ use crate::api::{self, ApiError};
 use crate::poll::{Connection, back_off};
 use crate::presence::{self, Change};
 use crate::reachability;
+use crate::reactive::prelude::*;
 use keeper::Keeper;
 use roster::{Key, Range, Roster};
 

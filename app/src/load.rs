@@ -2,10 +2,8 @@
 
 use std::future::Future;
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
-
 use crate::api::ApiError;
+use crate::reactive::prelude::*;
 
 /// The state of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +17,7 @@ pub(crate) enum Load<T> {
 /// A request that can be repeated.
 pub(crate) struct Loader<T: 'static> {
     /// The state of the request. While it is repeated, the old response stays.
-    pub(crate) state: ReadSignal<Load<T>>,
+    pub(crate) state: RwSignal<Load<T>>,
     again: RwSignal<u32>,
 }
 
@@ -39,11 +37,11 @@ impl<T: Clone + Send + Sync + 'static> Loader<T> {
     where
         F: Future<Output = Result<T, ApiError>> + 'static,
     {
-        let (state, set_state) = signal(Load::Pending);
+        let state = RwSignal::new(Load::Pending);
         let again = RwSignal::new(0);
         Effect::new(move |_| {
             again.track();
-            send(request(), set_state);
+            send(request(), state);
         });
         Self { state, again }
     }
@@ -53,12 +51,12 @@ impl<T: Clone + Send + Sync + 'static> Loader<T> {
     where
         F: Future<Output = Result<T, ApiError>> + 'static,
     {
-        let (state, set_state) = signal(Load::Pending);
+        let state = RwSignal::new(Load::Pending);
         let again = RwSignal::new(0);
         Effect::new(move |_| {
             again.track();
             if flag.get() {
-                send(request(), set_state);
+                send(request(), state);
             }
         });
         Self { state, again }
@@ -72,7 +70,7 @@ impl<T: Clone + Send + Sync + 'static> Loader<T> {
 
 fn send<T: Send + Sync + 'static>(
     answer: impl Future<Output = Result<T, ApiError>> + 'static,
-    state: WriteSignal<Load<T>>,
+    state: RwSignal<Load<T>>,
 ) {
     spawn_local(async move {
         let _ = state.try_set(match answer.await {

@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use leptos::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::js_sys::{Array, Function, Object, Reflect};
 use web_sys::wasm_bindgen::closure::Closure;
@@ -11,6 +10,7 @@ use web_sys::wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Notification, NotificationPermission};
 
 use crate::presence;
+use crate::reactive::prelude::*;
 
 /// Whether pages may notify.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,10 +6,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use leptos::leptos_dom::helpers::set_timeout;
-use leptos::prelude::*;
 use web_sys::js_sys::Reflect;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::wasm_bindgen::closure::Closure;
+
+use crate::reactive::prelude::*;
 
 /// How long a page keeps its connections after it was hidden: people switch back and forth.
 const GRACE: Duration = Duration::from_secs(2);

@@ -1,9 +1,9 @@
 //! Whether the server can be reached, as the connections of the page find out.
 
-use leptos::prelude::*;
 use web_sys::js_sys::Date;
 
 use crate::api::ApiError;
+use crate::reactive::prelude::*;
 
 /// Whether the server can be reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,20 +2,21 @@
 //!
 //! ```text
 //!  RwSignal<T> ─┐  with, get: casts       ┌─ Leptos' signal of a Slot
-//!  Memo<T> ─────┼─► Look, in each type ─►─┼─ Leptos' memo of a Computed ──► Leptos' graph
+//!  Memo<T> ─────┼─► Readable, in each type ─►─┼─ Leptos' memo of a Computed ──► Leptos' graph
 //!  Signal<T> ───┘                         └─ a closure
 //! ```
 //!
 //! Leptos' types are used as they are, but with one type of value each, behind the types of this
 //! module. Used directly, each type of value and each closure that reads one is another copy of the
 //! whole machinery in the download: those were a third of it. The names and what they do are those of
-//! Leptos, so `use crate::reactive::*` stands where others write `use leptos::prelude::*`.
+//! Leptos, so `use crate::reactive::prelude::*` stands where others write `use leptos::prelude::*`.
 
 mod callback;
 mod cell;
 mod effect;
 mod memo;
 mod node_ref;
+pub(crate) mod prelude;
 mod signal;
 mod stored;
 #[cfg(test)]
@@ -23,18 +24,10 @@ mod tests;
 
 use std::any::Any;
 
-pub(crate) use callback::Callback;
-pub(crate) use cell::{ArcRwSignal, RwSignal};
-pub(crate) use effect::{Effect, spawn_local, untrack};
-pub(crate) use leptos::prelude::{
-    ElementChild, Owner, RenderEffect, component, document, event_target, event_target_checked,
-    event_target_value, expect_context, on_cleanup, provide_context, use_context, window,
-    window_event_listener,
-};
-pub(crate) use memo::Memo;
-pub(crate) use node_ref::NodeRef;
-pub(crate) use signal::Signal;
-pub(crate) use stored::StoredValue;
+use cell::RwSignal;
+use effect::untrack;
+use memo::Memo;
+use stored::StoredValue;
 
 /// A value of any type.
 type Slot = Box<dyn Any + Send + Sync>;
@@ -43,7 +36,7 @@ type Slot = Box<dyn Any + Send + Sync>;
 const DISPOSED: &str = "nobody reads a signal of a page that was left";
 
 /// Reading of something that changes.
-pub(crate) trait Look {
+pub(crate) trait Readable {
     /// What it holds.
     type Value: 'static;
 
@@ -104,7 +97,7 @@ pub(crate) trait Look {
 }
 
 /// Changing of something that can be looked at.
-pub(crate) trait Change: Look {
+pub(crate) trait Writable: Readable {
     /// Lets the value be changed, unless it was disposed; then tells who follows it if wished.
     fn change(&self, tells: bool, change: &mut dyn FnMut(&mut Self::Value));
 
@@ -131,11 +124,6 @@ pub(crate) trait Change: Look {
         self.try_update(change);
     }
 
-    /// Changes the value, and tells nobody.
-    fn update_untracked(&self, change: impl FnOnce(&mut Self::Value)) {
-        self.try_update_untracked(change);
-    }
-
     /// Tells who follows it that it has changed.
     fn notify(&self) {
         self.change(true, &mut |_| ());
@@ -144,10 +132,7 @@ pub(crate) trait Change: Look {
 
 /// Passes a closure that is called at most once as one that may be called more often, which needs no
 /// type of its own for each closure.
-fn once<T, R>(
-    see: impl FnOnce(&T) -> R,
-    call: impl FnOnce(&mut dyn FnMut(&T)),
-) -> Option<R> {
+fn once<T, R>(see: impl FnOnce(&T) -> R, call: impl FnOnce(&mut dyn FnMut(&T))) -> Option<R> {
     let (mut see, mut result) = (Some(see), None);
     call(&mut |value| result = see.take().map(|see| see(value)));
     result

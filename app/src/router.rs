@@ -3,8 +3,6 @@
 //! The server reads it from the request, the browser from its location. Links to pages of the app
 //! are followed here; everything else is left to the browser.
 
-use leptos::prelude::*;
-
 /// The address. [`provide`] puts it into the context.
 #[derive(Clone, Copy)]
 pub(crate) struct Address {
@@ -33,8 +31,8 @@ impl Address {
         let (is_new_path, is_new_query) = (is_new(self.path, &path), is_new(self.query, &query));
         // Both change before anything that follows them is drawn, and another page before the
         // arguments of this one: they may be no arguments of it.
-        self.path.update_untracked(|known| *known = path);
-        self.query.update_untracked(|known| *known = query);
+        self.path.try_update_untracked(|known| *known = path);
+        self.query.try_update_untracked(|known| *known = query);
         if is_new_path {
             self.path.notify();
         }
@@ -149,10 +147,12 @@ fn now() -> (String, String) {
 #[cfg(feature = "hydrate")]
 use browser::now;
 
+use crate::reactive::prelude::*;
+
 #[cfg(feature = "hydrate")]
 mod browser {
+    use crate::reactive::prelude::*;
     use leptos::ev::{self, MouseEvent};
-    use leptos::prelude::*;
     use web_sys::wasm_bindgen::{JsCast, JsValue};
     use web_sys::{Element, HtmlAnchorElement};
 

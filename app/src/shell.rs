@@ -7,11 +7,11 @@ use axum::http::{HeaderValue, header};
 use leptos::config::LeptosOptions;
 use leptos::hydration::AutoReload;
 use leptos::nonce::use_nonce;
-use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
 use leptos_meta::MetaTags;
 
 use crate::App;
+use leptos::prelude::*;
 
 /// The paths of the built browser side. Releases have content hashes in their names.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]

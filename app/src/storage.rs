@@ -1,7 +1,8 @@
 //! What the browser keeps for this site, by key. In the browser only.
 
-use leptos::prelude::*;
 use web_sys::Storage;
+
+use crate::reactive::prelude::*;
 
 /// What is kept, unless the browser keeps nothing.
 pub(crate) fn read(key: &str) -> Option<String> {

@@ -1,6 +1,6 @@
 //! Whether the server can't store anything, as its answers say.
 
-use leptos::prelude::*;
+use crate::reactive::prelude::*;
 
 thread_local! {
     // One page has one thread. On the server nobody asks, so it is always false there.

@@ -1,9 +1,8 @@
 //! Light, dark, or as the system has it.
 
-use leptos::prelude::*;
-
 use crate::icon::Icon;
 use crate::preference::{self, Preference};
+use crate::reactive::prelude::*;
 
 /// A theme that can be chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,8 +1,7 @@
 //! The title of the window.
 
-use leptos::prelude::*;
-
 use crate::html::Html;
+use crate::reactive::prelude::*;
 use crate::{Waiting, badge};
 
 /// Shows the text before the name of the portal; without a text there is only the name.

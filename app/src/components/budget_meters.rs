@@ -1,9 +1,9 @@
 //! What was used of a budget: a meter and a line of text for each limit.
 
-use leptos::prelude::*;
 use wire::{Budget, Spent};
 
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 use crate::state::budget::{LimitMeter, meters};
 
 /// The limits of a budget; nothing if it has none.

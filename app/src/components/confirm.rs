@@ -1,9 +1,9 @@
 //! A modal question with two answers.
 
 use leptos::html::Dialog;
-use leptos::prelude::*;
 
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 
 /// Shows `question` while there is one. Escape means no.
 #[component]

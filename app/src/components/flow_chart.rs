@@ -4,7 +4,6 @@ mod zoom;
 
 use leptos::ev::{KeyboardEvent, MouseEvent, PointerEvent, TouchEvent, WheelEvent};
 use leptos::html::Div;
-use leptos::prelude::*;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 use wire::chart::Chart;
@@ -16,6 +15,7 @@ use crate::flow_chart::layout::{Layout, Place, Point, lay_out};
 use crate::flow_chart::look::{Look, mark, past_mark};
 use crate::flow_chart::zoom::Pinch;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 use zoom::{Zoom, ZoomButtons};
 
 pub use crate::flow_chart::look::NodeStatus;
@@ -81,7 +81,7 @@ fn turn_wheel(zoom: Zoom, event: &WheelEvent) {
 /// `#chart-container` and the zoom buttons. The chart is drawn once, without any status; later
 /// changes of a node are applied to that node only, in the browser.
 #[component]
-pub fn FlowChart(
+pub(crate) fn FlowChart(
     /// The chart to draw.
     chart: Chart,
     /// The status of a work's task; tracked.

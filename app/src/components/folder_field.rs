@@ -2,14 +2,13 @@
 //! that were used before.
 
 use leptos::ev::KeyboardEvent;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 
 use crate::api;
 use crate::components::icon::draw_icon;
 use crate::html::{Html, IntoHtml, html};
 use crate::icon::Icon;
 use crate::preference::{self, Preference};
+use crate::reactive::prelude::*;
 use crate::state::folders::{Act, Moment, Offer, act, offers, remember};
 
 /// What the field shows besides its text.

@@ -3,14 +3,13 @@
 mod keys;
 mod palette;
 
-use leptos::prelude::*;
-
 use crate::components::icon::draw_icon;
 use crate::components::sidebar::{SidebarState, sidebar};
 use crate::html::{Html, html};
 use crate::icon::Icon;
 use crate::notification::{self, Permission};
 use crate::reachability::{self, Reachability};
+use crate::reactive::prelude::*;
 use crate::router;
 use crate::state::alive::Alive;
 use crate::store_trouble;
@@ -117,7 +116,7 @@ fn notify_button() -> Html {
     let permission = RwSignal::new(None::<Permission>);
     Effect::new(move |_| permission.set(Some(notification::state())));
     let ask = move |_| {
-        leptos::task::spawn_local(async move {
+        spawn_local(async move {
             let state = notification::ask().await;
             permission.try_set(Some(state));
         });

@@ -1,9 +1,9 @@
 //! A log line of an extension.
 
-use leptos::prelude::*;
 use wire::LogLevel;
 
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 
 /// The line; its level is shown as a word, too.
 #[component]

@@ -8,7 +8,6 @@ use std::borrow::Cow;
 
 use leptos::ev::Custom;
 use leptos::html::{Article, Div};
-use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use web_sys::wasm_bindgen::JsValue;
 use web_sys::{Element, HtmlElement};
@@ -19,6 +18,7 @@ use crate::components::icon::draw_icon;
 use crate::html::{Html, html};
 use crate::icon::Icon;
 use crate::preference::{self, Preference};
+use crate::reactive::prelude::*;
 use crate::state::blocks::{Block, BlockKind, Trouble};
 use crate::state::composer::attachments::without_files;
 use crate::state::height::estimate_height;
@@ -251,11 +251,11 @@ enum Drawn {
 /// The text of a block, in an element that only this changes.
 fn text_body(view: View) -> Html {
     let element = NodeRef::<Div>::new();
-    let drawn = StoredValue::new_local(Drawn::Nothing);
+    let drawn = StoredValue::new(SendWrapper::new(Drawn::Nothing));
     let is_asked = StoredValue::new(false);
     let draw = move || {
         is_asked.set_value(false);
-        if let Some(body) = element.try_get_untracked().flatten() {
+        if let Some(body) = element.try_get_untracked() {
             drawn.try_update_value(|drawn| untrack(|| redraw(view, &body, drawn)));
         }
     };
@@ -279,7 +279,7 @@ fn text_body(view: View) -> Html {
     });
     on_cleanup(move || {
         drawn.try_update_value(|drawn| {
-            if let Drawn::Growing(body) = drawn {
+            if let Drawn::Growing(body) = &mut **drawn {
                 body.end();
             }
         });

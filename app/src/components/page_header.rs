@@ -1,11 +1,10 @@
 //! The line above a page: what it is, how it stands, and what can be done with it.
 
-use leptos::prelude::*;
-
 use crate::components::icon::draw_icon;
 use crate::components::sidebar::SidebarState;
 use crate::html::{Html, IntoHtml, html};
 use crate::icon::Icon;
+use crate::reactive::prelude::*;
 
 /// The header of a page. `title` is or holds the page's only `h1`.
 pub(crate) fn page_header(

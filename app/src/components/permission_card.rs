@@ -5,7 +5,6 @@ mod answer;
 
 use leptos::ev::KeyboardEvent;
 use leptos::html::P;
-use leptos::prelude::*;
 use web_sys::Element;
 use wire::{
     InboxChoice, InboxItem, InboxOption, PermissionId, PermissionOutcome, PermissionRequest,
@@ -15,6 +14,7 @@ use super::diff::draw_diff;
 use crate::components::icon::draw_icon;
 use crate::html::{Html, html};
 use crate::icon::Icon;
+use crate::reactive::prelude::*;
 use crate::state::inbox::InboxFeed;
 use crate::state::question::{of_item, of_request, place};
 use crate::state::title::short_folder;

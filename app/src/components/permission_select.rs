@@ -1,9 +1,9 @@
 //! `#permission-select`: whether the agent has to ask before it changes something.
 
-use leptos::prelude::*;
 use wire::PermissionMode;
 
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 
 /// The most careful mode first.
 const MODES: [PermissionMode; 3] =

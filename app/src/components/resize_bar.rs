@@ -6,11 +6,11 @@
 
 use leptos::ev::{KeyboardEvent, PointerEvent};
 use leptos::html::Div;
-use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use web_sys::{Element, HtmlElement};
 
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 use crate::size_observer::SizeObserver;
 
 /// Minimum size of either part.

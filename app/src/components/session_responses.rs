@@ -7,7 +7,6 @@ mod turn_end;
 mod view;
 
 use leptos::html::Div;
-use leptos::prelude::*;
 use web_sys::HtmlElement;
 use web_sys::wasm_bindgen::JsCast;
 use wire::{LogLevel, SessionId};
@@ -19,6 +18,7 @@ use super::permission_card::{Asked, PermissionCard};
 use crate::components::icon::draw_icon;
 use crate::html::{Html, each, html};
 use crate::icon::Icon;
+use crate::reactive::prelude::*;
 use crate::state::blocks::{Block, BlockKind};
 use crate::state::feed::{BlockEntry, Feed};
 use crate::state::grouping::Group;

@@ -1,7 +1,6 @@
 //! The side bar: the pages, and what is alive. It is the same on every page; on phones it is a
 //! drawer, and a rail of icons where the page needs the width.
 
-use leptos::prelude::*;
 use wire::{AliveItem, AliveState, LiveId};
 
 use crate::clock;
@@ -12,6 +11,7 @@ use crate::html::{Html, each, html};
 use crate::icon::Icon;
 use crate::links::{jobs_url, session_url, tracking_url};
 use crate::preference::{self, Preference};
+use crate::reactive::prelude::*;
 use crate::router;
 use crate::state::alive::{Alive, Depth, Entry};
 use crate::state::duration::{age, clock as minutes};

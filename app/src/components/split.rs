@@ -1,11 +1,11 @@
 //! Two parts side by side with a bar between them; stacked on a phone.
 
 use leptos::html::Div;
-use leptos::prelude::*;
 
 use super::resize_bar::{Axis, ResizeBar};
 
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 
 /// `#left-part` takes the space that `#right-part` (800 px at first) leaves.
 #[component]

@@ -1,10 +1,8 @@
 //! `#stop-server-button`: stops the server, and always asks first.
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
-
 use super::confirm::Confirm;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 use crate::state::stop_question::stop_question;
 use crate::{api, config, live};
 

@@ -1,9 +1,8 @@
 //! `#theme-button`: light, dark, or as the system has it.
 
-use leptos::prelude::*;
-
 use crate::components::icon::draw_icon;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 use crate::theme::Theme;
 
 /// Goes from theme to theme.

@@ -1,9 +1,9 @@
 //! A list of verdicts: what was judged, the result, why, and by whom.
 
-use leptos::prelude::*;
 use wire::{Judge, Met, Verdict, VerdictCriterion};
 
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 
 /// The verdicts below a line with their number, which unfolds them. Nothing if there are none.
 #[component]

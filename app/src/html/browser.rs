@@ -11,7 +11,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use leptos::prelude::*;
+use leptos::prelude::RenderEffect;
 use web_sys::wasm_bindgen::closure::Closure;
 use web_sys::wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Comment, Node, Text as TextNode};
@@ -19,6 +19,7 @@ use web_sys::{Comment, Node, Text as TextNode};
 use super::list::{List, find_list, place_list};
 use super::value::{Text, Value};
 use super::{Element, Handler, Html, Kind, Part};
+use crate::reactive::prelude::*;
 
 /// What markup became.
 pub(crate) enum Placed {

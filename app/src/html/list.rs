@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use leptos::prelude::*;
+use leptos::prelude::RenderEffect;
 use web_sys::{Comment, Node};
 
 use super::browser::{Placed, SharedWalk, create_end, find, insert, place};
 use super::{Html, Items};
+use crate::reactive::prelude::*;
 
 /// A list in the document; the comment ends it.
 pub(crate) struct List {

@@ -1,8 +1,7 @@
 //! What the server writes.
 
-use leptos::prelude::*;
-
 use super::{Html, each, html};
+use crate::reactive::prelude::*;
 
 fn write(html: Html) -> String {
     let mut page = String::new();

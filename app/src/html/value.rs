@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use leptos::prelude::*;
+use crate::reactive::prelude::*;
 
 /// Text, or nothing.
 pub(crate) type Text = Option<Cow<'static, str>>;

@@ -6,8 +6,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use leptos::leptos_dom::helpers::{IntervalHandle, set_interval_with_handle, set_timeout};
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::AbortController;
 use web_sys::js_sys::{Array, Function, Math, Object, Promise, Reflect};
@@ -16,6 +14,7 @@ use web_sys::wasm_bindgen::{JsCast, JsValue};
 
 use super::election::{Election, GONE, Reply};
 use crate::notification::{self, Permission};
+use crate::reactive::prelude::*;
 
 /// The name of the lock and of the channel.
 const NAME: &str = "copilot-portal-notifications";

@@ -3,7 +3,6 @@
 
 mod request;
 
-use leptos::prelude::*;
 use wire::bridge::SessionSummary;
 
 use crate::api;
@@ -13,6 +12,7 @@ use crate::components::session_responses::{Said, Stream};
 use crate::html::{Html, html};
 use crate::load::{Load, Loader};
 use crate::poll::{Connection, explain_loss};
+use crate::reactive::prelude::*;
 use crate::router::{address, with_argument};
 use crate::state::project::Project;
 use crate::title::window_title;

@@ -5,8 +5,6 @@ mod actions;
 mod filters;
 mod row;
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::{HistoryItem, LiveId};
 
 use crate::api::{self, ApiError};
@@ -15,6 +13,7 @@ use crate::components::page_header::plain_header;
 use crate::html::{Html, each, html};
 use crate::load::{Load, Loader};
 use crate::local_time::iso_time;
+use crate::reactive::prelude::*;
 use crate::router::address;
 use crate::state::history::{Filter, PAGE, summary};
 use crate::title::window_title;

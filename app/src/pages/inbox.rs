@@ -2,7 +2,6 @@
 
 mod focus;
 
-use leptos::prelude::*;
 use wire::{AnsweredItem, InboxDecision, InboxItem, InboxKind, LiveId, PermissionId};
 
 use crate::api;
@@ -14,6 +13,7 @@ use crate::links::{session_url, tracking_url};
 use crate::load::{Load, Loader};
 use crate::local_time::{local_clock, local_time, millis_of};
 use crate::poll::{Connection, explain_loss};
+use crate::reactive::prelude::*;
 use crate::state::alive::Alive;
 use crate::state::duration::age;
 use crate::state::inbox::InboxFeed;

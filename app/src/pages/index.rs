@@ -5,7 +5,6 @@
 mod session;
 mod setup;
 
-use leptos::prelude::*;
 use wire::{SessionId, TaskId};
 
 use session::SessionView;
@@ -13,6 +12,7 @@ use setup::Setup;
 
 use crate::config;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 use crate::router::address;
 use crate::title::window_title;
 

@@ -11,7 +11,6 @@ mod status_bar;
 mod summary;
 mod tabs;
 
-use leptos::prelude::*;
 use wire::JobId;
 use wire::chart::ChartNode;
 
@@ -25,6 +24,7 @@ use crate::html::{Html, html};
 use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
 use crate::poll::{Connection, explain_loss};
+use crate::reactive::prelude::*;
 use crate::router::address;
 use crate::state::tracking::Tracking;
 use crate::title::window_title;

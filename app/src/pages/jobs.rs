@@ -3,8 +3,6 @@
 
 mod matrix;
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::{ErrorName, JobId, JobList};
 
 use super::index::Note;
@@ -17,6 +15,7 @@ use crate::explain::Known;
 use crate::html::{Html, html};
 use crate::links::{jobs_url, tracking_url};
 use crate::load::{Load, Loader};
+use crate::reactive::prelude::*;
 use crate::router::{address, replacer};
 use crate::state::folders::tidy;
 use crate::title::window_title;

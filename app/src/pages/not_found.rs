@@ -1,8 +1,7 @@
 //! The page for all other paths.
 
-use leptos::prelude::*;
-
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 use crate::title::window_title;
 
 /// The page, with status 404 when the server renders it.

@@ -1,11 +1,10 @@
 //! `/test`: gets a greeting from the API. If it appears, page, server and browser work together.
 //! The greeting is the page's only text: scripts compare the text of its body.
 
-use leptos::prelude::*;
-
 use crate::api;
 use crate::html::{Html, html};
 use crate::load::{Load, Loader};
+use crate::reactive::prelude::*;
 use crate::title::window_title;
 
 #[component]

@@ -4,9 +4,9 @@ use std::any::Any;
 use std::marker::PhantomData;
 
 use leptos::prelude as leptos;
-use leptos::{Notify, Set, UpdateUntracked, With, WithUntracked};
+use leptos::{IsDisposed, Notify, Set, UpdateUntracked, With, WithUntracked};
 
-use super::{Change, Look, Slot, copy};
+use super::{Readable, Slot, Writable, copy};
 
 /// A value that lives as long as the owner in which it was made.
 pub(crate) struct RwSignal<T> {
@@ -36,8 +36,8 @@ impl<T> From<ArcRwSignal<T>> for RwSignal<T> {
 
 impl<T> RwSignal<T> {
     /// Whether its owner is gone.
-    pub(crate) fn is_disposed(&self) -> bool {
-        leptos::IsDisposed::is_disposed(&self.inner)
+    pub(crate) fn is_disposed(self) -> bool {
+        self.inner.is_disposed()
     }
 
     /// What it is for Leptos.
@@ -46,48 +46,62 @@ impl<T> RwSignal<T> {
     }
 }
 
-impl<T: Default + Send + Sync + 'static> Default for RwSignal<T> {
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-/// What can be done with a signal of slots; compiled once for each of both.
-pub(super) trait Cell {
-    fn see(&self, tracked: bool, see: &mut dyn FnMut(&dyn Any));
-    fn change(&self, tells: bool, change: &mut dyn FnMut(&mut dyn Any));
-    fn replace(&self, value: Slot) -> Option<Slot>;
-}
-
+/// What is the same for both. The functions about slots exist once for each.
 macro_rules! cells {
-    ($($inner:ident $outer:ident)*) => {$(
-        impl Cell for leptos::$inner<Slot> {
-            #[inline(never)]
-            fn see(&self, tracked: bool, see: &mut dyn FnMut(&dyn Any)) {
-                let see = |slot: &Slot| see(&**slot);
-                if tracked { self.try_with(see) } else { self.try_with_untracked(see) };
-            }
-
-            #[inline(never)]
-            fn change(&self, tells: bool, change: &mut dyn FnMut(&mut dyn Any)) {
-                let changed = self.try_update_untracked(|slot| change(&mut **slot));
-                if tells && changed.is_some() {
-                    self.notify();
-                }
-            }
-
-            #[inline(never)]
-            fn replace(&self, value: Slot) -> Option<Slot> {
-                self.try_set(value)
+    ($($cell:ident: $see:ident $change:ident;)*) => {$(
+        impl<T: Send + Sync + 'static> $cell<T> {
+            pub(crate) fn new(value: T) -> Self {
+                Self { inner: leptos::$cell::new(Box::new(value)), value: PhantomData }
             }
         }
 
-        impl<T: Send + Sync + 'static> $outer<T> {
-            pub(crate) fn new(value: T) -> Self {
-                Self { inner: new(Box::new(value)), value: PhantomData }
+        impl<T: 'static> Readable for $cell<T> {
+            type Value = T;
+
+            fn look(&self, tracked: bool, see: &mut dyn FnMut(&T)) {
+                $see(&self.inner, tracked, &mut |slot| {
+                    slot.downcast_ref().into_iter().for_each(&mut *see);
+                });
+            }
+        }
+
+        impl<T: Send + Sync + 'static> Writable for $cell<T> {
+            fn change(&self, tells: bool, change: &mut dyn FnMut(&mut T)) {
+                $change(&self.inner, tells, &mut |slot| {
+                    slot.downcast_mut().into_iter().for_each(&mut *change);
+                });
+            }
+
+            #[inline(never)]
+            fn try_set(&self, value: T) -> Option<T> {
+                let refused = self.inner.try_set(Box::new(value))?;
+                refused.downcast().ok().map(|value| *value)
+            }
+        }
+
+        pub(super) fn $see(
+            cell: &leptos::$cell<Slot>,
+            tracked: bool,
+            see: &mut dyn FnMut(&dyn Any),
+        ) {
+            let see = |slot: &Slot| see(&**slot);
+            if tracked { cell.try_with(see) } else { cell.try_with_untracked(see) };
+        }
+
+        fn $change(
+            cell: &leptos::$cell<Slot>,
+            tells: bool,
+            change: &mut dyn FnMut(&mut dyn Any),
+        ) {
+            let changed = cell.try_update_untracked(|slot| change(&mut **slot));
+            if tells && changed.is_some() {
+                cell.notify();
             }
         }
     )*};
 }
 
-cells!(RwSignal RwSignal ArcRwSignal ArcRwSignal);
+cells! {
+    RwSignal: see_owned change_owned;
+    ArcRwSignal: see_shared change_shared;
+}

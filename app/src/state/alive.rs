@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use leptos::prelude::*;
 use wire::{
     AliveItem, AliveResponse, AliveState, EntityKind, LiveBatch, LiveId, LiveItem, LiveReply,
 };
@@ -15,6 +14,7 @@ use crate::links::tracking_url;
 use crate::live::{self, Next, Source};
 use crate::notification::{self, News, Seen};
 use crate::poll::Connection;
+use crate::reactive::prelude::*;
 
 /// What the side bar shows, from top to bottom.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -68,7 +68,7 @@ impl Alive {
 
     /// All items, as they are now; not tracked.
     pub(crate) fn all(self) -> Vec<AliveItem> {
-        self.items.with_value(|items| items.values().map(GetUntracked::get_untracked).collect())
+        self.items.with_value(|items| items.values().map(Readable::get_untracked).collect())
     }
 
     fn replace(self, all: Vec<AliveItem>) {

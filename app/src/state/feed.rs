@@ -3,7 +3,6 @@
 
 use std::rc::Rc;
 
-use leptos::prelude::*;
 use wire::{
     ErrorName, LiveBatch, LiveEntity, LiveId, LiveItem, LiveReply, SessionId, SessionResponse,
     TaskId, TaskResponse, Timed, WaitingPrompt,
@@ -18,6 +17,7 @@ use super::transcript::{Changes, Remark, Transcript};
 use crate::api::{self, ApiError};
 use crate::live::{self, Next, Source};
 use crate::poll::Connection;
+use crate::reactive::prelude::*;
 
 impl BlockCell for ArcRwSignal<Block> {
     fn new(block: Block) -> Self {
@@ -25,7 +25,7 @@ impl BlockCell for ArcRwSignal<Block> {
     }
 
     fn update(&self, change: impl FnOnce(&mut Block)) {
-        Update::update(self, change);
+        Writable::update(self, change);
     }
 }
 

@@ -6,13 +6,13 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use leptos::prelude::*;
 use wire::{Inbox, InboxItem, InboxResponse, LiveBatch, LiveId, LiveItem, LiveReply};
 
 use crate::api;
 use crate::live::{self, Next, Source};
 use crate::notification::{self, News, Seen};
 use crate::poll::Connection;
+use crate::reactive::prelude::*;
 
 /// What waits for a person.
 #[derive(Clone, Copy)]

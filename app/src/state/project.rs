@@ -1,6 +1,5 @@
 //! The state of a bridge project, as signals.
 
-use leptos::prelude::*;
 use wire::MessageId;
 use wire::bridge::Draft;
 
@@ -11,6 +10,7 @@ use super::signals::set_if_new;
 use crate::events::{self, Told};
 use crate::notification;
 use crate::poll::Connection;
+use crate::reactive::prelude::*;
 
 /// What a page shows of a project.
 #[derive(Clone, Copy)]

@@ -1,12 +1,11 @@
 //! A run of a work as it is stored: an earlier iteration, or one that ended before the page came.
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::{SessionId, TaskId, TaskResponse};
 
 use super::feed::Feed;
 use super::job::Tab;
 use crate::api::{self, ApiError};
+use crate::reactive::prelude::*;
 
 /// Source numbers in the driving tab: the task's decisions, then its sessions.
 const DECISIONS: usize = 0;

@@ -4,8 +4,6 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use web_sys::js_sys::Date;
 use wire::{Budget, ErrorName, JobId, JobStatus, JobStatusReply, LiveBatch, LiveId, Spent};
 
@@ -16,6 +14,7 @@ use super::outline::WorkFacts;
 use crate::api::{self, ApiError};
 use crate::live::{self, Next, Source};
 use crate::poll::{Connection, back_off, sleep};
+use crate::reactive::prelude::*;
 
 /// How often a status is asked for that live responses went beyond, if the server can't be reached.
 const STATUS_TRIES: u32 = 6;

@@ -1,12 +1,12 @@
 //! The zoom of a chart, and the buttons that change it.
 
 use leptos::html::Div;
-use leptos::prelude::*;
 use web_sys::Element;
 
 use crate::flow_chart::layout::Point;
 use crate::flow_chart::zoom;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 
 /// The zoom of a chart in its container.
 #[derive(Clone, Copy)]

@@ -2,12 +2,12 @@
 
 use leptos::ev::{self, KeyboardEvent};
 use leptos::html::Dialog;
-use leptos::prelude::*;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
 use crate::components::sidebar::SidebarState;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 
 /// The keys, and what they do.
 const KEYS: [(&str, &str); 12] = [

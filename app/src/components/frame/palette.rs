@@ -3,7 +3,6 @@
 
 use leptos::ev::KeyboardEvent;
 use leptos::html::{Dialog, Input};
-use leptos::prelude::*;
 use wire::LiveId;
 
 use crate::components::icon::{draw_icon, state_dot};
@@ -11,6 +10,7 @@ use crate::html::{Html, html};
 use crate::icon::Icon;
 use crate::links::{history_url, jobs_url, session_url, tracking_url};
 use crate::load::{Load, Loader};
+use crate::reactive::prelude::*;
 use crate::state::alive::Alive;
 use crate::state::palette::{Offer, rank};
 use crate::state::title::short_folder;

@@ -8,14 +8,13 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::Duration;
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use web_sys::js_sys::Reflect;
 use web_sys::wasm_bindgen::JsValue;
 use web_sys::{Element, HtmlElement, Text};
 
 use crate::api::markdown;
 use crate::poll::sleep;
+use crate::reactive::prelude::*;
 use crate::state::live_markdown::LiveMarkdown;
 use crate::state::live_markdown::marks::close_marks;
 

@@ -12,8 +12,6 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use send_wrapper::SendWrapper;
 use web_sys::js_sys::{Array, Date, Map};
 use web_sys::wasm_bindgen::closure::Closure;
@@ -22,6 +20,7 @@ use web_sys::{Element, IntersectionObserver, IntersectionObserverEntry, Intersec
 
 use crate::api::{ApiError, markdown};
 use crate::poll::sleep;
+use crate::reactive::prelude::*;
 use crate::state::height::characters_per_line;
 
 /// How far out of view a block is rendered, in heights of the view.

@@ -1,10 +1,9 @@
 //! `.message-block-summary`: what a block did in one line, and how long it took.
 
-use leptos::prelude::*;
-
 use crate::components::icon::draw_icon;
 use crate::html::{Html, html};
 use crate::icon::Icon;
+use crate::reactive::prelude::*;
 use crate::state::blocks::{Block, BlockKind};
 use crate::state::duration::took;
 use crate::state::tool_summary::{Outcome, ToolIcon, ToolSummary};

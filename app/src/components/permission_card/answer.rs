@@ -2,12 +2,11 @@
 
 use leptos::ev::KeyboardEvent;
 use leptos::html::Textarea;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::{InboxChoice, InboxOption, PermissionId};
 
 use crate::api;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 use crate::state::question::{choice_of_key, key_of_choice};
 
 /// What is being answered.

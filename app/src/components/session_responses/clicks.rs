@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use leptos::ev::MouseEvent;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlAnchorElement};
+
+use crate::reactive::prelude::*;
 
 /// Handles copy buttons.
 pub(crate) fn copy_code(event: &MouseEvent) {

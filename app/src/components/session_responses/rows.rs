@@ -3,13 +3,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use leptos::prelude::*;
-
 use super::Said;
 use crate::components::icon::draw_icon;
 use crate::components::message_block::draw_time;
 use crate::html::{Html, html};
 use crate::icon::Icon;
+use crate::reactive::prelude::*;
 use crate::state::blocks::BlockKey;
 use crate::state::duration::took;
 use crate::state::feed::BlockEntry;

@@ -1,7 +1,5 @@
 //! `.turn-end`: says that a turn was aborted, interrupted or failed, and offers to try it again.
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::TurnEnding;
 
 use super::Said;
@@ -10,6 +8,7 @@ use crate::components::icon::draw_icon;
 use crate::html::{Html, html};
 use crate::icon::Icon;
 use crate::local_time::local_clock;
+use crate::reactive::prelude::*;
 use crate::state::blocks::{Block, BlockKey};
 
 /// The line. The last one offers to send its prompt again.

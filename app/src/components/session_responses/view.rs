@@ -3,13 +3,13 @@
 use std::rc::Rc;
 
 use leptos::html::Div;
-use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use web_sys::Element;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::wasm_bindgen::closure::Closure;
 
 use crate::components::message_block::near::Near;
+use crate::reactive::prelude::*;
 use crate::size_observer::SizeObserver;
 use crate::state::following::{Following, ViewPort};
 
@@ -100,7 +100,7 @@ impl End {
 
     /// Scrolls to the end, if the reader wants to see it.
     fn keep(self) {
-        let Some(element) = self.container.try_get_untracked().flatten() else { return };
+        let Some(element) = self.container.try_get_untracked() else { return };
         if self.following.try_get_value().is_some_and(Following::follows) {
             element.set_scroll_top(element.scroll_height());
         }
@@ -135,7 +135,7 @@ impl Selection {
         let closure = Closure::new(move || {
             let Ok(Some(selection)) = window().get_selection() else { return };
             if !selection.is_collapsed()
-                && let Some(container) = end.container.try_get_untracked().flatten()
+                && let Some(container) = end.container.try_get_untracked()
                 && container.contains(selection.anchor_node().as_ref())
             {
                 end.change(Following::stop);

@@ -4,8 +4,6 @@
 mod drafts;
 
 use leptos::ev::KeyboardEvent;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::bridge::{Draft, MessageRequest, Mode};
 
 use crate::api;
@@ -13,6 +11,7 @@ use crate::components::confirm::Confirm;
 use crate::html::{Html, html};
 use crate::load::{Load, Loader};
 use crate::notification;
+use crate::reactive::prelude::*;
 use crate::state::drafts::DraftBox;
 use crate::state::project::Project;
 use drafts::draw_drafts;

@@ -3,8 +3,6 @@
 
 use leptos::ev::KeyboardEvent;
 use leptos::html::Div;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 use wire::{HistoryItem, LiveId, SessionId};
@@ -17,6 +15,7 @@ use crate::download;
 use crate::html::{Html, html};
 use crate::icon::Icon;
 use crate::links::{session_url, tracking_url};
+use crate::reactive::prelude::*;
 use crate::router::navigator;
 use crate::state::history::{Action, actions, question_of, remove};
 

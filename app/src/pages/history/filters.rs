@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use leptos::ev::{Event, SubmitEvent};
 use leptos::leptos_dom::helpers::debounce;
-use leptos::prelude::*;
 use wire::{EntityKind, EntityState, HistoryItem};
 
 use super::Listing;
@@ -12,6 +11,7 @@ use crate::components::icon::draw_icon;
 use crate::html::{Html, each, html};
 use crate::icon::Icon;
 use crate::load::{Load, Loader};
+use crate::reactive::prelude::*;
 use crate::router::{navigator, replacer};
 use crate::state::alive::Alive;
 use crate::state::history::{Filter, Span};
@@ -37,9 +37,9 @@ const STATES: [EntityState; 8] = [
 pub(super) fn draw_filters(listing: Listing, known: Loader<wire::History>) -> Html {
     let filter = listing.filter;
     let (go, replace) = (navigator(), replacer());
-    let change = StoredValue::new_local(move |change: &dyn Fn(&mut Filter)| {
+    let change = Callback::new(move |(set, value): (fn(&mut Filter, String), String)| {
         let mut changed = filter.get_untracked();
-        change(&mut changed);
+        set(&mut changed, value);
         go(&changed.url());
     });
     // Typing makes no entries in the browser's history.
@@ -64,10 +64,7 @@ pub(super) fn draw_filters(listing: Listing, known: Loader<wire::History>) -> Ht
         }
     });
     let choose = move |set: fn(&mut Filter, String)| {
-        move |event| {
-            let value: String = event_target_value(&event);
-            change.with_value(|change| change(&|filter| set(filter, value.clone())));
-        }
+        move |event| change.run((set, event_target_value(&event)))
     };
     html! {
         <form class="history-filters" role="search" on:submit=submit>

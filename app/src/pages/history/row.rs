@@ -2,8 +2,6 @@
 
 use leptos::ev::{KeyboardEvent, SubmitEvent};
 use leptos::html::Input;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use web_sys::HtmlElement;
 use web_sys::wasm_bindgen::JsCast;
 use wire::{HistoryItem, LiveId, SessionId};
@@ -15,6 +13,7 @@ use crate::clock;
 use crate::components::icon::kept_badge;
 use crate::html::{Html, html};
 use crate::local_time::{local_time, millis_of};
+use crate::reactive::prelude::*;
 use crate::state::duration::{age, took};
 use crate::state::history::{actions, describe_kind, page_of, split_hit, title_of};
 use crate::state::spending;

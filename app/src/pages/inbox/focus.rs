@@ -1,12 +1,12 @@
 //! Where the keyboard is in the inbox: when a question has gone, the next one gets the focus.
 
 use leptos::ev::KeyboardEvent;
-use leptos::prelude::*;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 use wire::PermissionId;
 
 use super::Key;
+use crate::reactive::prelude::*;
 use crate::state::question::next_after;
 
 /// The card in which the focus is, or was when the card went.

@@ -15,8 +15,6 @@ mod popup;
 use std::cell::Cell;
 
 use leptos::html::Div;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::{SessionId, TaskId};
 
 use super::{Note, session_query};
@@ -26,6 +24,7 @@ use crate::components::resize_bar::{Axis, ResizeBar};
 use crate::components::session_responses::SessionResponses;
 use crate::html::{Html, html};
 use crate::poll::{Connection, explain_loss};
+use crate::reactive::prelude::*;
 use crate::router::{address, replacer};
 use crate::state::feed::Feed;
 use crate::title::window_title;

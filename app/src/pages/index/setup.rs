@@ -6,8 +6,6 @@ mod lists;
 mod models;
 
 use leptos::ev::SubmitEvent;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::{ErrorName, Models, PermissionMode, SessionId};
 
 use crate::api::{self, ApiError};
@@ -19,6 +17,7 @@ use crate::explain::Known;
 use crate::html::{Html, html};
 use crate::links::{jobs_url, session_url};
 use crate::load::{Load, Loader};
+use crate::reactive::prelude::*;
 use crate::router::{address, navigator};
 use crate::state::folders::tidy;
 use crate::title::window_title;

@@ -1,11 +1,10 @@
 //! What can be done with a run that has ended, and the runs before and after it.
 
-use leptos::prelude::*;
-
 use super::Page;
 use super::retry::{RetryFrom, draw_retry};
 use super::run_again::draw_run_again;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 use crate::state::job::{JobState, Lineage};
 use crate::state::tracking::Tracking;
 

@@ -4,7 +4,6 @@
 
 use leptos::ev::{KeyboardEvent, MouseEvent};
 use leptos::html::{Div, Span};
-use leptos::prelude::*;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
@@ -14,6 +13,7 @@ use crate::components::reveal::reveal;
 use crate::components::work_mark::work_dot;
 use crate::html::{Html, each, html};
 use crate::icon::Icon;
+use crate::reactive::prelude::*;
 use crate::state::outline::keys::{Move, neighbour};
 use crate::state::outline::{Filter, Outline, Row, RowKey};
 
@@ -101,7 +101,7 @@ pub(super) fn draw_outline(works: Works, filters: Filters) -> Html {
         let Some(work) = newest.get().filter(|_| page.follow.get()) else { return };
         // Its row may be drawn by a later effect.
         request_animation_frame(move || {
-            if let Some(tree) = tree.try_get_untracked().flatten()
+            if let Some(tree) = tree.try_get_untracked()
                 && let Some(row) = find_row(&tree, RowKey::Task(work))
             {
                 reveal(&tree, &row);

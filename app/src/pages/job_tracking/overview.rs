@@ -3,7 +3,6 @@
 
 use leptos::ev::KeyboardEvent;
 use leptos::html::Div;
-use leptos::prelude::*;
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 use wire::chart::Chart;
@@ -15,6 +14,7 @@ use crate::components::icon::draw_icon;
 use crate::html::{Html, each, html};
 use crate::icon::Icon;
 use crate::preference::{self, Preference};
+use crate::reactive::prelude::*;
 use crate::state::job::{JobState, Span};
 use crate::state::outline::tree::{Tree, read_tree};
 use crate::state::outline::{Cell, Outline, WorkFacts};

@@ -1,11 +1,9 @@
 //! The buttons that retry a run that has ended: all that failed, or from a work on.
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
-
 use super::Page;
 use crate::api;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 use crate::router::navigator;
 use crate::state::job::JobState;
 use crate::state::tracking::Tracking;

@@ -2,8 +2,6 @@
 
 use leptos::ev::SubmitEvent;
 use leptos::html::Dialog;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 
 use super::Page;
 use crate::api;
@@ -11,6 +9,7 @@ use crate::config;
 use crate::explain::Known;
 use crate::html::{Html, html};
 use crate::pages::jobs::{Field, field_at_fault};
+use crate::reactive::prelude::*;
 use crate::router::navigator;
 use crate::state::job::Lineage;
 

@@ -1,9 +1,8 @@
 //! What is selected on the page of a job. The address says it, so that a reload, a link and the
 //! browser's Back lead to the same.
 
-use leptos::prelude::*;
-
 use super::Page;
+use crate::reactive::prelude::*;
 use crate::router::{address, navigator, replacer};
 use crate::state::feed::Feed;
 use crate::state::job::JobState;

@@ -1,7 +1,5 @@
 //! `#job-status-bar`: the header with the status and progress of the job, and what can be done with it.
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::{JobId, JobStatus};
 
 use super::aftermath::draw_actions;
@@ -10,6 +8,7 @@ use crate::api;
 use crate::components::page_header::page_header;
 use crate::html::{Html, html};
 use crate::poll::Connection;
+use crate::reactive::prelude::*;
 use crate::state::job::{JobState, describe_progress};
 use crate::state::tracking::Tracking;
 

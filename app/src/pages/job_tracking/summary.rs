@@ -1,7 +1,6 @@
 //! `#job-summary`: the state of the job, why, the node at fault, what it was started with, what it has
 //! used, what was judged, and all works with their attempts.
 
-use leptos::prelude::*;
 use wire::EntityState;
 
 use super::Page;
@@ -11,6 +10,7 @@ use crate::components::budget_meters::BudgetMeters;
 use crate::components::verdicts::Verdicts;
 use crate::components::work_mark::work_dot;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 use crate::state::duration::took;
 use crate::state::job::{JobState, Millis};
 use crate::state::outline::WorkFacts;

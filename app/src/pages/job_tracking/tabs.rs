@@ -1,7 +1,6 @@
 //! `.tab-container`: the conversations in the task of a work. Only the selected tab is drawn.
 
 use leptos::ev::KeyboardEvent;
-use leptos::prelude::*;
 use web_sys::HtmlElement;
 use web_sys::wasm_bindgen::JsCast;
 use wire::{InboxItem, TaskId, Verdict, WorkState};
@@ -13,6 +12,7 @@ use crate::components::permission_card::{Asked, PermissionCard};
 use crate::components::session_responses::SessionResponses;
 use crate::components::verdicts::Verdicts;
 use crate::html::{Html, each, html};
+use crate::reactive::prelude::*;
 use crate::state::feed::Feed;
 use crate::state::job::{JobState, Judged, Past, Standing, Work};
 use crate::state::spending;

@@ -1,6 +1,5 @@
 //! `#matrix-part`: all jobs as buttons, row by row.
 
-use leptos::prelude::*;
 use wire::JobList;
 use wire::entry::{GridCell, GridRow};
 
@@ -8,6 +7,7 @@ use super::{Draft, Field};
 use crate::components::stop_server::StopServer;
 use crate::html::{Html, html};
 use crate::load::Load;
+use crate::reactive::prelude::*;
 
 /// The matrix. At most one job is selected.
 #[component]

@@ -1,8 +1,6 @@
 //! Messages that others posted, for a person to edit and send: what of them is in the form, what
 //! waits beside it, and what of the form survives a reload.
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use web_sys::Storage;
 use wire::MessageId;
 use wire::bridge::Draft;
@@ -11,6 +9,7 @@ use super::Form;
 use crate::api;
 use crate::html::{Html, html};
 use crate::local_time::local_time;
+use crate::reactive::prelude::*;
 use crate::state::composer::draft_key;
 use crate::state::drafts::first_words;
 

@@ -1,11 +1,11 @@
 //! What is known about the session itself: its title, model and folder, and how it is about it.
 
-use leptos::prelude::*;
 use wire::{AliveItem, LiveId, SessionHead, SessionId};
 
 use crate::api::session;
 use crate::load::{Load, Loader};
 use crate::poll::Connection;
+use crate::reactive::prelude::*;
 use crate::state::alive::Alive;
 use crate::state::feed::Feed;
 use crate::state::session_head::{Standing, model_is_fixed, standing, title_of};

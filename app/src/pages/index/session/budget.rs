@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use leptos::ev::SubmitEvent;
 use leptos::html::Dialog;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::{BudgetLimit, SessionBudget, SessionId};
 
 use crate::api;
 use crate::components::budget_meters::BudgetMeters;
 use crate::html::{Html, html};
 use crate::load::{Load, Loader};
+use crate::reactive::prelude::*;
 use crate::state::budget::{field, read_fields};
 use crate::state::feed::Feed;
 

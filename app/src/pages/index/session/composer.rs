@@ -9,7 +9,6 @@ mod queue;
 
 use leptos::ev::{self, KeyboardEvent};
 use leptos::html::Div;
-use leptos::prelude::*;
 use wire::{TaskId, TaskInfo};
 
 use super::about::About;
@@ -20,6 +19,7 @@ use crate::components::confirm::Confirm;
 use crate::components::icon::draw_icon;
 use crate::html::{Html, html};
 use crate::icon::Icon;
+use crate::reactive::prelude::*;
 use crate::state::composer::keys::{Act, Key, Moment, act, primary};
 use choices::{draw_enter, draw_tasks};
 use completions::Completions;

@@ -1,12 +1,11 @@
 //! `#continue-button`: goes on in a new session that knows what was said in the closed one.
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::SessionId;
 
 use crate::api;
 use crate::html::{Html, html};
 use crate::pages::index::session_url;
+use crate::reactive::prelude::*;
 use crate::router::navigator;
 use crate::state::composer::draft_key;
 use crate::storage;

@@ -5,14 +5,13 @@ use std::future::Future;
 use std::time::Duration;
 
 use leptos::html::Dialog;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::{ExtensionInfo, ExtensionState, ExtensionTrust, Extensions, SessionId};
 
 use crate::api::{self, ApiError};
 use crate::components::log_line::LogLine;
 use crate::html::{Html, html};
 use crate::load::Load;
+use crate::reactive::prelude::*;
 
 /// How often to poll while an extension starts.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);

@@ -6,8 +6,6 @@ mod model;
 mod title;
 
 use leptos::html::Div;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 
 use super::about::About;
 use super::extensions::ExtensionsPanel;
@@ -18,6 +16,7 @@ use crate::components::page_header::page_header;
 use crate::download;
 use crate::html::{Html, html};
 use crate::icon::Icon;
+use crate::reactive::prelude::*;
 use crate::state::spending::tokens;
 use crate::state::title::short_folder;
 use model::draw_model;

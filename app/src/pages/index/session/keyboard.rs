@@ -1,11 +1,12 @@
 //! Keeps the page above the keyboard on a touch screen, which most browsers put over it.
 
-use leptos::prelude::*;
 use send_wrapper::SendWrapper;
 use web_sys::js_sys::Reflect;
 use web_sys::wasm_bindgen::closure::Closure;
 use web_sys::wasm_bindgen::{JsCast, JsValue};
 use web_sys::{EventTarget, HtmlElement};
+
+use crate::reactive::prelude::*;
 
 /// The height that the style sheets give to the page; without it, that of the window.
 const PROPERTY: &str = "--visible-height";

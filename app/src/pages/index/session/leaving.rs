@@ -1,12 +1,11 @@
 //! How a session is left: the buttons, and the note afterwards.
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::SessionId;
 
 use crate::api::{self, ApiError};
 use crate::components::stop_server::StopServer;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 
 /// Why the page no longer shows the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use leptos::ev;
 use leptos::html::Div;
-use leptos::prelude::*;
 use web_sys::Node;
 use web_sys::wasm_bindgen::JsCast;
+
+use crate::reactive::prelude::*;
 
 /// Closes what is open when something outside of `anchor` is pressed, or Escape, which then does
 /// nothing else.

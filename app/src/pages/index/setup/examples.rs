@@ -1,6 +1,5 @@
 //! Three examples on a simulated model, each one click.
 
-use leptos::prelude::*;
 use wire::{Models, PermissionMode};
 
 use super::models::example_model;
@@ -10,6 +9,7 @@ use crate::components::icon::draw_icon;
 use crate::html::{Html, html};
 use crate::icon::Icon;
 use crate::load::Load;
+use crate::reactive::prelude::*;
 use crate::router::navigator;
 
 /// Something to try.

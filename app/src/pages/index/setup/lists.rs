@@ -1,6 +1,5 @@
 //! The open sessions and the jobs, as in the side bar, with room for more about each.
 
-use leptos::prelude::*;
 use wire::{AliveItem, AliveState, LiveId, RunningJobs};
 
 use crate::api;
@@ -10,6 +9,7 @@ use crate::html::{Html, each, html};
 use crate::links::{session_url, tracking_url};
 use crate::load::{Load, Loader};
 use crate::local_time::local_time;
+use crate::reactive::prelude::*;
 use crate::state::alive::{Alive, Entry};
 use crate::state::duration::age;
 use crate::state::title::short_folder;

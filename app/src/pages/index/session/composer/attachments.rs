@@ -2,8 +2,6 @@
 //! chips above the text.
 
 use leptos::html::Input;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use web_sys::{ClipboardEvent, DataTransfer, DragEvent, File, FileList};
 use wire::AttachmentKind;
 
@@ -13,6 +11,7 @@ use crate::api::attachments::{attach, attachment_url};
 use crate::components::icon::draw_icon;
 use crate::html::{Html, each, html};
 use crate::icon::Icon;
+use crate::reactive::prelude::*;
 use crate::state::composer::attachments::{Chip, ChipState, is_uploading, refusal, without_files};
 
 /// The files of a draft.

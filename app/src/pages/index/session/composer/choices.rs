@@ -1,12 +1,12 @@
 //! What is chosen beside the prompt: a task, what the agent may do, and how much.
 
-use leptos::prelude::*;
 use wire::{TaskInfo, Tasks};
 
 use super::draft::Draft;
 use crate::html::{Html, html};
 use crate::load::Load;
 use crate::preference::{self, Preference};
+use crate::reactive::prelude::*;
 
 /// `#task-select`: the task that Send starts instead of sending a prompt.
 pub(super) fn draw_tasks(draft: Draft) -> Html {

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
-
 use super::draft::Draft;
 use crate::api::session;
 use crate::html::{Html, html};
 use crate::poll::sleep;
+use crate::reactive::prelude::*;
 use crate::state::composer::completion::{Offered, Token, complete, token_at};
 use crate::state::composer::intent::{Command, offer_commands};
 use crate::state::palette::Offer;

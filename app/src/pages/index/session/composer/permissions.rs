@@ -1,13 +1,12 @@
 //! The permission mode of the session.
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::PermissionMode;
 
 use super::super::about::About;
 use crate::api;
 use crate::components::permission_select::PermissionSelect;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 
 /// Shows the session's permission mode, and changes it.
 #[component]

@@ -2,14 +2,13 @@
 
 use leptos::ev::KeyboardEvent;
 use leptos::html::Textarea;
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 
 use super::draft::Draft;
 use crate::api::{self, ApiError, session};
 use crate::components::icon::draw_icon;
 use crate::html::{Html, each, html};
 use crate::icon::Icon;
+use crate::reactive::prelude::*;
 
 /// A prompt that is being edited.
 #[derive(Clone, Debug, PartialEq, Eq)]

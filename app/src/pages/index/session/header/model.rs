@@ -1,7 +1,5 @@
 //! `#session-model`: the model that answers, and another one for the next prompt.
 
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 use wire::Models;
 
 use super::super::about::About;
@@ -9,6 +7,7 @@ use crate::api::{self, session};
 use crate::explain::Known;
 use crate::html::{Html, html};
 use crate::load::{Load, Loader};
+use crate::reactive::prelude::*;
 
 /// The selection. While the model can't be switched, it says why.
 pub(super) fn draw_model(about: About, problem: RwSignal<Option<String>>) -> Html {

@@ -2,12 +2,11 @@
 
 use leptos::ev::KeyboardEvent;
 use leptos::html::{Button, Input};
-use leptos::prelude::*;
-use leptos::task::spawn_local;
 
 use super::super::about::About;
 use crate::api::session;
 use crate::html::{Html, html};
+use crate::reactive::prelude::*;
 use crate::state::session_head::Standing;
 
 /// The title as a button, or as the field in which it is changed.
@@ -46,7 +45,7 @@ pub(super) fn draw_title(about: About, problem: RwSignal<Option<String>>) -> Htm
         event.prevent_default();
         finish(is_kept);
         request_animation_frame(move || {
-            if let Some(button) = button.try_get_untracked().flatten() {
+            if let Some(button) = button.try_get_untracked() {
                 let _ = button.focus();
             }
         });
