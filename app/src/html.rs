@@ -20,6 +20,7 @@ mod leptos_view;
 mod list;
 #[cfg(feature = "ssr")]
 mod server;
+mod template;
 mod value;
 
 #[cfg(test)]
@@ -28,13 +29,10 @@ mod tests;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use leptos::ev::EventDescriptor;
-use leptos::html::ElementType;
 use send_wrapper::SendWrapper;
-use web_sys::wasm_bindgen::JsCast;
 
 pub(crate) use markup::html;
-pub(crate) use value::IntoValue;
+pub(crate) use template::Template;
 use value::Value;
 
 use crate::reactive::prelude::*;
@@ -83,81 +81,22 @@ trait Items {
 }
 
 impl Html {
-    /// An element without anything; `html!` is the way to write it.
-    pub(crate) fn element(tag: &'static str) -> Self {
-        Self(Kind::Element(Box::new(Element { tag, parts: Vec::new(), children: Vec::new() })))
-    }
-
-    /// Nothing, to which children can be added.
+    /// Nothing.
     pub(crate) fn fragment() -> Self {
         Self(Kind::Fragment(Vec::new()))
     }
 
-    /// Adds content at the end.
-    pub(crate) fn child(mut self, child: impl IntoHtml) -> Self {
-        let child = child.into_html();
-        match &mut self.0 {
-            Kind::Element(element) => element.children.push(child),
-            Kind::Fragment(children) => children.push(child),
-            Kind::Text(_) | Kind::Live(_) | Kind::List(_) => {
-                return Self(Kind::Fragment(vec![self, child]));
-            }
-        }
-        self
-    }
-
-    /// Sets an attribute; without a value it is absent.
-    pub(crate) fn attribute(self, name: &'static str, value: impl IntoValue) -> Self {
-        self.part(Part::Attribute(name, value.into_value()))
-    }
-
-    /// Adds a class while the flag is true.
-    pub(crate) fn class_if(self, name: &'static str, flag: impl IntoValue) -> Self {
-        self.part(Part::Class(name, flag.into_value()))
-    }
-
-    /// Sets a property whenever the value changes.
-    pub(crate) fn property(self, name: &'static str, value: impl IntoValue) -> Self {
-        self.part(Part::Property(name, value.into_value()))
-    }
-
-    /// Sets the content as HTML, which must be trustworthy.
-    pub(crate) fn inner_html(self, html: impl IntoValue) -> Self {
-        self.part(Part::InnerHtml(html.into_value()))
-    }
-
-    /// Listens to an event. In the browser only.
-    #[expect(clippy::needless_pass_by_value, reason = "events are names without content")]
-    pub(crate) fn on<E: EventDescriptor>(
-        self,
-        event: E,
-        mut handler: impl FnMut(E::EventType) + 'static,
-    ) -> Self
-    where
-        E::EventType: JsCast,
-    {
-        if cfg!(not(feature = "hydrate")) {
-            return self;
-        }
-        let handler: Handler = Box::new(move |event| handler(event.unchecked_into()));
-        self.part(Part::Listener(event.name(), SendWrapper::new(handler)))
-    }
-
-    /// Gives the element to a reference. In the browser only.
-    pub(crate) fn node_ref<E>(self, reference: NodeRef<E>) -> Self
-    where
-        E: ElementType,
-        E::Output: JsCast + 'static,
-    {
-        if cfg!(not(feature = "hydrate")) {
-            return self;
-        }
-        self.part(Part::Reference(Box::new(move |element| reference.load(element))))
-    }
-
-    fn part(mut self, part: Part) -> Self {
-        if let Kind::Element(element) = &mut self.0 {
-            element.parts.push(part);
+    /// Listens to an event that Leptos has no name for. In the browser only.
+    pub(crate) fn on(
+        mut self,
+        event: &'static str,
+        handler: impl FnMut(web_sys::Event) + 'static,
+    ) -> Self {
+        if cfg!(feature = "hydrate")
+            && let Kind::Element(element) = &mut self.0
+        {
+            let handler: Handler = Box::new(handler);
+            element.parts.push(Part::Listener(event.into(), SendWrapper::new(handler)));
         }
         self
     }

@@ -9,6 +9,7 @@
 
 pub mod api;
 mod badge;
+mod bundle;
 mod clock;
 mod components;
 mod download;
@@ -43,14 +44,10 @@ mod wording;
 use leptos::prelude::{IntoView, SharedValue};
 use wire::server::ConfigReply;
 
+use bundle::{View, draw};
 use components::frame::Frame;
 use html::html;
-use pages::bridge::BridgePage;
-use pages::history::HistoryPage;
-use pages::inbox::InboxPage;
 use pages::index::IndexPage;
-use pages::job_tracking::JobTrackingPage;
-use pages::jobs::JobsPage;
 use pages::not_found::NotFoundPage;
 use pages::test::TestPage;
 use state::inbox::InboxFeed;
@@ -79,15 +76,22 @@ pub fn App() -> impl IntoView {
     let page = Memo::new(move |_| path.with(|path| Page::at(path)));
     let content = move || match page.get() {
         Some(Page::Index) => html! { <IndexPage /> },
-        Some(Page::Jobs) => html! { <JobsPage /> },
-        Some(Page::JobTracking) => html! { <JobTrackingPage /> },
-        Some(Page::Inbox) => html! { <InboxPage /> },
-        Some(Page::History) => html! { <HistoryPage /> },
-        Some(Page::Bridge) => html! { <BridgePage /> },
+        Some(Page::Jobs) => draw(View::Jobs),
+        Some(Page::JobTracking) => draw(View::JobTracking),
+        Some(Page::Inbox) => draw(View::Inbox),
+        Some(Page::History) => draw(View::History),
+        Some(Page::Bridge) => draw(View::Bridge),
         Some(Page::Test) => html! { <TestPage /> },
         None => html! { <NotFoundPage /> },
     };
     html! { <Frame>{content}</Frame> }
+}
+
+/// Loads what draws the page at the address of the window. In releases that is not always there.
+#[cfg(feature = "hydrate")]
+pub async fn load_page() {
+    #[cfg(feature = "split")]
+    router::load_first().await;
 }
 
 /// The pages of the app.

@@ -64,7 +64,7 @@ pub(crate) fn with_argument(path: &str, name: &str, value: &str) -> String {
     format!("{path}?{name}={}", encode(value))
 }
 
-fn find_argument(query: &str, name: &str) -> Option<String> {
+pub(crate) fn find_argument(query: &str, name: &str) -> Option<String> {
     let mut arguments = query.split('&').filter_map(|one| one.split_once('=').or(Some((one, ""))));
     arguments.find(|(key, _)| decode(key) == name).map(|(_, value)| decode(value))
 }
@@ -133,7 +133,7 @@ pub(crate) fn replacer() -> impl Fn(&str) + Clone + Send + 'static {
 
 /// The path and the query.
 #[cfg(all(feature = "ssr", not(feature = "hydrate")))]
-fn now() -> (String, String) {
+pub(crate) fn now() -> (String, String) {
     let request = use_context::<axum::http::request::Parts>();
     let uri = request.map(|request| request.uri).unwrap_or_default();
     (uri.path().to_owned(), uri.query().unwrap_or_default().to_owned())
@@ -147,6 +147,9 @@ fn now() -> (String, String) {
 #[cfg(feature = "hydrate")]
 use browser::now;
 
+#[cfg(feature = "split")]
+pub(crate) use browser::load_first;
+
 use crate::reactive::prelude::*;
 
 #[cfg(feature = "hydrate")]
@@ -157,6 +160,8 @@ mod browser {
     use web_sys::{Element, HtmlAnchorElement};
 
     use super::Address;
+    #[cfg(feature = "split")]
+    use crate::bundle::{NotLoaded, View, load};
 
     /// What happens in the history of the browser.
     #[derive(Clone, Copy, PartialEq, Eq)]
@@ -173,12 +178,8 @@ mod browser {
     }
 
     pub(super) fn follow(address: Address, is_page: fn(&str) -> bool) {
-        let update = move || {
-            let (path, query) = now();
-            address.set(path, query);
-        };
         // The app lives as long as its window.
-        window_event_listener(ev::popstate, move |_| update());
+        window_event_listener(ev::popstate, move |_| show(address));
         window_event_listener(ev::click, move |event| {
             if let Some(url) = page_of_link(&event, is_page) {
                 event.prevent_default();
@@ -214,11 +215,55 @@ mod browser {
         } else {
             history.replace_state_with_url(&JsValue::NULL, "", url)
         };
-        let (path, query) = now();
-        address.set(path, query);
+        show(address);
         if is_new {
             window().scroll_to_with_x_and_y(0.0, 0.0);
         }
+    }
+
+    /// Shows what is at the address of the window.
+    #[cfg(not(feature = "split"))]
+    fn show(address: Address) {
+        let (path, query) = now();
+        address.set(path, query);
+    }
+
+    /// Shows what is at the address of the window, once its bundle is there. What was shown before
+    /// stays until then.
+    #[cfg(feature = "split")]
+    fn show(address: Address) {
+        spawn_local(async move {
+            loop {
+                let (path, query) = now();
+                if load_view(&path, &query).await.is_err() {
+                    // The server may be another one by now, with other bundles.
+                    let _ = window().location().reload();
+                    return;
+                }
+                // Unless somebody went on meanwhile.
+                if now() == (path, query) {
+                    break;
+                }
+            }
+            let (path, query) = now();
+            address.set(path, query);
+        });
+    }
+
+    #[cfg(feature = "split")]
+    async fn load_view(path: &str, query: &str) -> Result<(), NotLoaded> {
+        match View::at(path, query) {
+            Some(view) => load(view).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Loads the bundle of the page that the server rendered. Without it the page can be read, but not
+    /// used; the console says why.
+    #[cfg(feature = "split")]
+    pub(crate) async fn load_first() {
+        let (path, query) = now();
+        let _ = load_view(&path, &query).await;
     }
 }
 

@@ -3,15 +3,19 @@
 //! Rendered on the server only, once per request. All scripts come from this server: the one inline
 //! script starts the hydration and carries the request's nonce.
 
+use std::collections::HashMap;
+
 use axum::http::{HeaderValue, header};
 use leptos::config::LeptosOptions;
 use leptos::hydration::AutoReload;
 use leptos::nonce::use_nonce;
+use leptos::prelude::*;
 use leptos_axum::ResponseOptions;
 use leptos_meta::MetaTags;
 
 use crate::App;
-use leptos::prelude::*;
+use crate::bundle::View;
+use crate::router::now;
 
 /// The paths of the built browser side. Releases have content hashes in their names.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -22,6 +26,16 @@ pub struct AssetPaths {
     pub wasm: String,
     /// All styles in one file.
     pub css: String,
+    /// The files of each bundle beside the app, by its name. Only releases have bundles.
+    #[serde(default)]
+    pub bundles: HashMap<String, Vec<String>>,
+}
+
+/// The files of the bundle that the page of this request needs.
+fn bundle_files(bundles: &HashMap<String, Vec<String>>) -> Vec<String> {
+    let (path, query) = now();
+    let files = View::at(&path, &query).and_then(|view| bundles.get(view.bundle()));
+    files.cloned().unwrap_or_default()
 }
 
 /// Shows the theme that was chosen in this browser before anything is drawn.
@@ -38,11 +52,16 @@ pub fn shell(assets: AssetPaths, options: LeptosOptions) -> impl IntoView {
         let value = HeaderValue::from_str(&policy).expect("a policy is plain ASCII");
         response.insert_header(header::CONTENT_SECURITY_POLICY, value);
     }
-    let AssetPaths { js, wasm, css } = assets;
+    let AssetPaths { js, wasm, css, bundles } = assets;
+    // They would only be known once the app runs.
+    let preloads = bundle_files(&bundles).into_iter().map(|file| {
+        view! { <link rel="preload" href=file r#as="fetch" r#type="application/wasm" crossorigin="anonymous" /> }
+    });
+    let preloads = preloads.collect::<Vec<_>>();
     let start = format!(
         "import init, {{ hydrate }} from {js:?};\n\
          await init({{ module_or_path: {wasm:?} }});\n\
-         hydrate();"
+         await hydrate();"
     );
     view! {
         <!DOCTYPE html>
@@ -62,6 +81,7 @@ pub fn shell(assets: AssetPaths, options: LeptosOptions) -> impl IntoView {
                 <link rel="stylesheet" href=css />
                 <link rel="modulepreload" href=js />
                 <link rel="preload" href=wasm r#as="fetch" r#type="application/wasm" crossorigin="anonymous" />
+                {preloads}
                 <script type="module" nonce=nonce>
                     {start}
                 </script>

@@ -4,7 +4,8 @@ use wasm_bindgen::prelude::wasm_bindgen;
 
 /// Hydrates the page that the server rendered. The page's own script calls it once.
 #[wasm_bindgen]
-pub fn hydrate() {
+pub async fn hydrate() {
     console_error_panic_hook::set_once();
+    app::load_page().await;
     leptos::mount::hydrate_body(app::App);
 }

@@ -1,4 +1,4 @@
-//! `html!`: markup in the syntax of Leptos' `view!`, as calls that build `crate::html::Html`.
+//! `html!`: markup in the syntax of Leptos' `view!`, as templates that become `crate::html::Html`.
 //!
 //! `view!` gives each piece of markup a type of its own, and the compiler generates all code that
 //! draws it once per type: that was half of the download. `html!` produces values of one type
@@ -17,11 +17,13 @@
 //!
 //! A value may be a closure or a signal wherever it may be a constant.
 
-use proc_macro2::TokenStream;
+mod marks;
+
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use rstml::node::{KeyedAttribute, Node, NodeAttribute, NodeBlock, NodeElement, NodeName};
 use syn::spanned::Spanned;
-use syn::{Block, Expr, Stmt};
+use syn::{Block, Expr, ExprLit, Lit, Stmt};
 
 /// Markup as a value of type `crate::html::Html`.
 #[proc_macro]
@@ -30,26 +32,26 @@ pub fn html(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
     parsed.and_then(|nodes| content(&nodes)).unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
-/// One node as it is, several as a fragment.
+/// A value as it is, everything else as a template.
 fn content(nodes: &[Node]) -> syn::Result<TokenStream> {
-    let drawn = nodes.iter().map(draw).collect::<syn::Result<Vec<_>>>()?;
-    Ok(if let [only] = &*drawn {
-        quote!(crate::html::IntoHtml::into_html(#only))
-    } else {
-        quote!(crate::html::Html::fragment()#(.child(#drawn))*)
-    })
+    if let [only] = nodes
+        && let Some(value) = draw_value(only)?
+    {
+        return Ok(quote!(crate::html::IntoHtml::into_html(#value)));
+    }
+    let mut template = Template::default();
+    for node in nodes {
+        template.add(node)?;
+    }
+    Ok(template.build())
 }
 
-fn draw(node: &Node) -> syn::Result<TokenStream> {
+/// What is only known when it is drawn; `None` for tags and texts.
+fn draw_value(node: &Node) -> syn::Result<Option<TokenStream>> {
     match node {
-        Node::Element(element) if is_component(element.name()) => component(element),
-        Node::Element(element) => tag(element),
-        Node::Fragment(fragment) => content(&fragment.children),
-        Node::Text(text) => {
-            let text = &text.value;
-            Ok(quote!(#text))
-        }
-        Node::Block(NodeBlock::ValidBlock(block)) => Ok(expression(block)),
+        Node::Element(element) if is_component(element.name()) => component(element).map(Some),
+        Node::Block(NodeBlock::ValidBlock(block)) => Ok(Some(expression(block))),
+        Node::Element(_) | Node::Fragment(_) | Node::Text(_) => Ok(None),
         other => Err(syn::Error::new_spanned(other, "unsupported markup")),
     }
 }
@@ -68,39 +70,106 @@ fn is_component(name: &NodeName) -> bool {
     name.to_string().rsplit("::").next().is_some_and(|name| name.starts_with(char::is_uppercase))
 }
 
-fn tag(element: &NodeElement<rstml::Infallible>) -> syn::Result<TokenStream> {
-    let name = element.name();
-    let spelt = name.to_string();
-    let mut calls = quote_spanned!(name.span()=> crate::html::Html::element(#spelt));
-    for attribute in element.attributes() {
-        let call = part(keyed(attribute)?)?;
-        calls.extend(quote!(.#call));
-    }
-    for child in &element.children {
-        let child = draw(child)?;
-        calls.extend(quote!(.child(#child)));
-    }
-    Ok(calls)
+/// What is known beforehand as a text, in the marks of `app::html::template`, and the calls that fill
+/// its gaps, in their order.
+#[derive(Default)]
+struct Template {
+    text: String,
+    fills: Vec<TokenStream>,
 }
 
-/// The call that adds an attribute, listener and so on to an element.
-fn part(attribute: &KeyedAttribute) -> syn::Result<TokenStream> {
-    let key = attribute.key.to_string().replace(' ', "");
-    let key = key.strip_prefix("r#").unwrap_or(&key);
-    let value = value_of(attribute);
-    let span = attribute.key.span();
-    Ok(match key.split_once(':') {
-        Some(("on", event)) => {
-            let event = format_ident!("{event}", span = span);
-            quote_spanned!(span=> on(::leptos::ev::#event, #value))
+impl Template {
+    fn add(&mut self, node: &Node) -> syn::Result<()> {
+        if let Some(value) = draw_value(node)? {
+            self.text.push(marks::CHILD);
+            self.fills.push(quote!(child(#value)));
+            return Ok(());
         }
-        Some(("class", name)) => quote_spanned!(span=> class_if(#name, #value)),
-        Some(("prop", name)) => quote_spanned!(span=> property(#name, #value)),
-        Some(_) => return Err(syn::Error::new(span, "unknown kind of attribute")),
-        None if key == "node_ref" => quote_spanned!(span=> node_ref(#value)),
-        None if key == "inner_html" => quote_spanned!(span=> inner_html(#value)),
-        None => quote_spanned!(span=> attribute(#key, #value)),
-    })
+        match node {
+            Node::Element(element) => self.add_element(element),
+            Node::Fragment(fragment) => {
+                fragment.children.iter().try_for_each(|child| self.add(child))
+            }
+            Node::Text(text) => self.mark(marks::TEXT, &text.value.value(), text.value.span()),
+            other => Err(syn::Error::new_spanned(other, "unsupported markup")),
+        }
+    }
+
+    fn add_element(&mut self, element: &NodeElement<rstml::Infallible>) -> syn::Result<()> {
+        let name = element.name();
+        self.mark(marks::ELEMENT, &name.to_string(), name.span())?;
+        for attribute in element.attributes() {
+            self.add_part(keyed(attribute)?)?;
+        }
+        for child in &element.children {
+            self.add(child)?;
+        }
+        self.text.push(marks::END);
+        Ok(())
+    }
+
+    /// An attribute, a listener and so on.
+    fn add_part(&mut self, attribute: &KeyedAttribute) -> syn::Result<()> {
+        let key = attribute.key.to_string().replace(' ', "");
+        let key = key.strip_prefix("r#").unwrap_or(&key);
+        let span = attribute.key.span();
+        let value = value_of(attribute);
+        let (mark, name) = match key.split_once(':') {
+            Some(("on", event)) => {
+                let event = format_ident!("{event}", span = span);
+                self.text.push(marks::LISTENER);
+                self.fills.push(quote_spanned!(span=> on(::leptos::ev::#event, #value)));
+                return Ok(());
+            }
+            Some(("class", name)) => (marks::CLASS, name),
+            Some(("prop", name)) => (marks::PROPERTY, name),
+            Some(_) => return Err(syn::Error::new(span, "unknown kind of attribute")),
+            None if key == "node_ref" => {
+                self.text.push(marks::REFERENCE);
+                self.fills.push(quote_spanned!(span=> node_ref(#value)));
+                return Ok(());
+            }
+            None if key == "inner_html" => (marks::INNER_HTML, ""),
+            None => {
+                if let Some(value) = known_value(attribute) {
+                    self.mark(marks::KNOWN_ATTRIBUTE, key, span)?;
+                    return self.mark(marks::VALUE, &value, span);
+                }
+                (marks::ATTRIBUTE, key)
+            }
+        };
+        self.fills.push(quote_spanned!(span=> value(#value)));
+        self.mark(mark, name, span)
+    }
+
+    fn mark(&mut self, mark: char, text: &str, span: Span) -> syn::Result<()> {
+        if text.contains(|letter| letter < marks::LIMIT && letter != '\n') {
+            return Err(syn::Error::new(span, "control characters can't be written here"));
+        }
+        self.text.push(mark);
+        self.text.push_str(text);
+        Ok(())
+    }
+
+    fn build(self) -> TokenStream {
+        let Self { text, fills } = self;
+        // A name that no expression within can mean.
+        let template = Ident::new("template", Span::mixed_site());
+        quote! {{
+            let mut #template = crate::html::Template::new(#text);
+            #(#template.#fills;)*
+            #template.finish()
+        }}
+    }
+}
+
+/// The value of an attribute, if it is a literal or missing.
+fn known_value(attribute: &KeyedAttribute) -> Option<String> {
+    match attribute.value() {
+        None => Some(String::new()),
+        Some(Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => Some(text.value()),
+        Some(_) => None,
+    }
 }
 
 /// A call of the component's function, whose properties Leptos' macro has declared.

@@ -6,7 +6,6 @@ mod summary;
 
 use std::borrow::Cow;
 
-use leptos::ev::Custom;
 use leptos::html::{Article, Div};
 use send_wrapper::SendWrapper;
 use web_sys::wasm_bindgen::JsValue;
@@ -164,7 +163,7 @@ pub(crate) fn message_block(
         </article>
     }
     // The browser has found something inside.
-    .on(Custom::new("beforematch"), found)
+    .on("beforematch", found)
 }
 
 /// The buttons at the right of the header.

@@ -8,10 +8,11 @@ mod setup;
 use wire::{SessionId, TaskId};
 
 use session::SessionView;
-use setup::Setup;
+pub(crate) use setup::Setup;
 
+use crate::bundle::{View, draw};
 use crate::config;
-use crate::html::{Html, html};
+use crate::html::{Html, IntoHtml, html};
 use crate::reactive::prelude::*;
 use crate::router::address;
 use crate::title::window_title;
@@ -41,14 +42,14 @@ pub(crate) fn IndexPage() -> Html {
         {move || match session.get().map(|id| id.parse::<SessionId>()) {
             None => {
                 html! {
-                    <Setup />
+                    {draw(View::Start)}
                     <div id="session-ui" hidden></div>
                 }
             }
-            Some(Ok(id)) => {
+            Some(Ok(_)) => {
                 html! {
                     <div id="setup-ui" hidden></div>
-                    <SessionView id=id />
+                    {draw(View::Session)}
                 }
             }
             Some(Err(_)) => {
@@ -60,6 +61,13 @@ pub(crate) fn IndexPage() -> Html {
             }
         }}
     }
+}
+
+/// The session that the address names.
+#[component]
+pub(crate) fn SessionInAddress() -> Html {
+    let id = untrack(|| address().argument("session")).and_then(|id| id.parse::<SessionId>().ok());
+    id.map(|id| html! { <SessionView id=id /> }).into_html()
 }
 
 /// What is left when a session is over.

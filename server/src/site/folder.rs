@@ -37,7 +37,12 @@ impl Source {
             .precompressed_gzip();
         let path =
             |ending: &str| format!("/{}/{}.{ending}", options.site_pkg_dir, options.output_name);
-        let assets = AssetPaths { js: path("js"), wasm: path("wasm"), css: path("css") };
+        let assets = AssetPaths {
+            js: path("js"),
+            wasm: path("wasm"),
+            css: path("css"),
+            bundles: HashMap::new(),
+        };
         Ok((Self::Directory(directory), assets))
     }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use wasm_bindgen_cli_support::Bindgen;
 
+use crate::bundles::Bundles;
 use crate::fingerprint;
 
 /// The files that wasm-bindgen generates.
@@ -15,6 +16,8 @@ pub(crate) struct Bindings {
     pub(crate) wasm: Vec<u8>,
     /// Scripts that crates include, by their path next to `js`.
     pub(crate) snippets: BTreeMap<String, Vec<u8>>,
+    /// What is loaded with the pages that need it, in a release.
+    pub(crate) bundles: Option<Bundles>,
 }
 
 /// Splits cargo's output into the module and the script that loads it.
@@ -42,7 +45,7 @@ pub(crate) fn generate(wasm: &Path, name: &str) -> anyhow::Result<Bindings> {
         snippets.insert(path.clone(), script.clone().into_bytes());
     }
     let (js, snippets) = hash_snippets(output.js().to_owned(), snippets);
-    Ok(Bindings { js, wasm: output.wasm_mut().emit_wasm(), snippets })
+    Ok(Bindings { js, wasm: output.wasm_mut().emit_wasm(), snippets, bundles: None })
 }
 
 /// Gives the snippets' folder a name that changes with its content: browsers cache everything below

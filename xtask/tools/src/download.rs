@@ -1,9 +1,10 @@
-//! The download of a first visit: the scripts, the app and the styles that every page needs.
+//! The download of a first visit to each page: the scripts, the app and the styles that every page
+//! needs, and the bundle of the page.
 //!
 //! `bench size` prints it; the release step of `cargo xtask test` fails if it has grown by more than
 //! a twentieth.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use anyhow::bail;
@@ -12,8 +13,8 @@ use crate::kept::Kept;
 use crate::product::Product;
 use crate::workspace::Workspace;
 
-/// The name of the figure in `xtask/figures.json`.
-pub(crate) const FIGURE: &str = "download of a first visit (brotli)";
+/// What the figures in `xtask/figures.json` are called, before the name of the bundle.
+const FIGURE: &str = "download of a first visit (brotli)";
 /// What it should not exceed.
 pub(crate) const LIMIT_KILOBYTES: f64 = 300.0;
 /// How much it may grow before somebody has to keep a new figure.
@@ -47,23 +48,57 @@ impl Sizes {
     }
 }
 
-/// Every file that a page needs, by its kind.
-pub(crate) fn files(product: &Product) -> anyhow::Result<[(&'static str, Sizes); 3]> {
-    let of = |kind| anyhow::Ok((kind, Sizes::of(&product.site.asset(kind)?)?));
-    Ok([of("wasm")?, of("js")?, of("css")?])
+/// What browsers load: by every page, by kind, and by the pages of each bundle besides.
+pub(crate) struct Downloads {
+    pub(crate) always: [(&'static str, Sizes); 3],
+    pub(crate) bundles: Vec<(String, Sizes)>,
 }
 
-/// Fails if the download is more than a twentieth larger than the kept figure, or than the limit if
-/// none is kept.
+impl Downloads {
+    pub(crate) fn of(product: &Product) -> anyhow::Result<Self> {
+        let sum = |files: &[PathBuf]| {
+            files
+                .iter()
+                .try_fold(Sizes::default(), |sum, file| io::Result::Ok(sum.plus(Sizes::of(file)?)))
+        };
+        let assets = product.site.assets()?;
+        let bundles = assets.bundles.iter();
+        Ok(Self {
+            always: [
+                ("wasm", Sizes::of(&assets.wasm)?),
+                ("js", sum(&assets.js)?),
+                ("css", Sizes::of(&assets.css)?),
+            ],
+            bundles: bundles
+                .map(|(name, files)| Ok((name.clone(), sum(files)?)))
+                .collect::<io::Result<_>>()?,
+        })
+    }
+
+    /// The name of the figure of each first visit, and what it loads.
+    pub(crate) fn visits(&self) -> Vec<(String, Sizes)> {
+        let always = self.always.iter().fold(Sizes::default(), |sum, (_, one)| sum.plus(*one));
+        if self.bundles.is_empty() {
+            return vec![(FIGURE.to_owned(), always)];
+        }
+        let visit =
+            |(name, sizes): &(String, Sizes)| (format!("{FIGURE}, {name}"), always.plus(*sizes));
+        self.bundles.iter().map(visit).collect()
+    }
+}
+
+/// Fails if the download of a first visit is more than a twentieth larger than the kept figure, or than
+/// the limit if none is kept.
 pub(crate) fn check(workspace: &Workspace, product: &Product) -> anyhow::Result<()> {
-    let kept = Kept::read(workspace)?.value(FIGURE);
-    let sum = files(product)?.into_iter().fold(Sizes::default(), |sum, (_, one)| sum.plus(one));
-    let measured = kilobytes(sum.brotli);
-    if let Some(allowed) = exceeded(measured, kept) {
-        bail!(
-            "the download of a first visit is {measured:.1} kB, more than {allowed:.1} kB; make it \
-             smaller, or keep the new figure with `cargo xtask bench size --keep`"
-        );
+    let kept = Kept::read(workspace)?;
+    for (figure, sizes) in Downloads::of(product)?.visits() {
+        let measured = kilobytes(sizes.brotli);
+        if let Some(allowed) = exceeded(measured, kept.value(&figure)) {
+            bail!(
+                "{figure}: {measured:.1} kB, more than {allowed:.1} kB; make it smaller, or keep the \
+                 new figure with `cargo xtask bench size --keep`"
+            );
+        }
     }
     Ok(())
 }

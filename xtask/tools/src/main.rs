@@ -14,6 +14,7 @@
 mod bench;
 mod bindings;
 mod browser;
+mod bundles;
 #[cfg(feature = "checks")]
 mod checks;
 mod compress;

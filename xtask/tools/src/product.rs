@@ -4,19 +4,24 @@
 //! out, for tests and for development. The small one runs fast, downloads little and embeds its
 //! site: one file to copy anywhere.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::Context;
+#[cfg(not(feature = "small"))]
+use anyhow::bail;
 use serde_json::Value;
 use xtask::build;
 use xtask::report::Steps;
 
+use crate::bindings::{self, Bindings};
+#[cfg(feature = "small")]
+use crate::bundles;
+use crate::process;
 use crate::site::{self, Site};
 use crate::toolchain::{self, WASM_TARGET};
 use crate::workspace::Workspace;
-use crate::{bindings, process};
 
 /// The variable that names the site's folder for a server without an embedded one; cargo-leptos
 /// sets it, too.
@@ -32,6 +37,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// The cargo command that compiles the browser side: `rustc` passes arguments to the linker.
+    fn cargo_command(self) -> &'static str {
+        match self {
+            Self::Quick => "build",
+            Self::Small => "rustc",
+        }
+    }
+
     /// The cargo profile of the browser side.
     fn browser_profile(self) -> &'static str {
         match self {
@@ -79,9 +92,18 @@ pub(crate) fn build(workspace: &Workspace, kind: Kind) -> anyhow::Result<Product
 
     let wasm = steps.run("Compiling the browser's half", || {
         toolchain::ensure_wasm_target(workspace)?;
-        let arguments = ["build", "-p", "frontend", "--lib", "--profile", kind.browser_profile()];
+        let arguments =
+            [kind.cargo_command(), "-p", "frontend", "--lib", "--profile", kind.browser_profile()];
         let mut command = workspace.cargo(arguments);
         command.args(["--target", WASM_TARGET]);
+        if kind == Kind::Small {
+            // What divides it into bundles needs names and relocations, and leaves them out.
+            command.args(["--features", "split", "--config", "profile.wasm-release.strip=false"]);
+        }
+        command.arg(MESSAGES);
+        if kind == Kind::Small {
+            command.args(["--", "-Clink-args=--emit-relocs"]);
+        }
         build_artifact(&mut command, browser_time, "frontend", ".wasm")
     })?;
 
@@ -92,7 +114,7 @@ pub(crate) fn build(workspace: &Workspace, kind: Kind) -> anyhow::Result<Product
         steps.skip(assemble);
     } else {
         steps.run(assemble, || {
-            let bindings = bindings::generate(&wasm, site::NAME)?;
+            let bindings = bind(&wasm, kind)?;
             site.assemble(workspace, bindings, &inputs)
         })?;
     }
@@ -104,6 +126,7 @@ pub(crate) fn build(workspace: &Workspace, kind: Kind) -> anyhow::Result<Product
             command.args(["-p", "server", "--release", "--features", "embed-site"]);
             command.env("PORTAL_SITE_DIR", &site.folder);
         }
+        command.arg(MESSAGES);
         build_artifact(&mut command, server_time, site::NAME, std::env::consts::EXE_SUFFIX)
     })?;
 
@@ -111,7 +134,25 @@ pub(crate) fn build(workspace: &Workspace, kind: Kind) -> anyhow::Result<Product
     Ok(Product { binary, site, kind })
 }
 
-/// Runs a build and returns the file that it made for a target. Cargo reports the path, because the
+/// Generates the scripts of the browser's half; a release is divided into bundles before.
+fn bind(wasm: &Path, kind: Kind) -> anyhow::Result<Bindings> {
+    match kind {
+        Kind::Quick => bindings::generate(wasm, site::NAME),
+        #[cfg(feature = "small")]
+        Kind::Small => {
+            let (main, bundles) = bundles::divide(wasm, site::NAME)?;
+            let bindings = bindings::generate(&main, site::NAME)?;
+            Ok(Bindings { bundles: Some(bundles), ..bindings })
+        }
+        #[cfg(not(feature = "small"))]
+        Kind::Small => bail!("these tools were built without what makes releases"),
+    }
+}
+
+/// Has cargo report what it builds.
+const MESSAGES: &str = "--message-format=json-render-diagnostics";
+
+/// Runs a build with [`MESSAGES`] and returns the file that it made for a target. Cargo reports the path, because the
 /// user's settings may have moved it.
 fn build_artifact(
     command: &mut Command,
@@ -119,7 +160,6 @@ fn build_artifact(
     target: &str,
     suffix: &str,
 ) -> anyhow::Result<PathBuf> {
-    command.arg("--message-format=json-render-diagnostics");
     let mut found = None;
     let status = build::run(command, whole, |line| {
         found = artifact(line, target, suffix).or(found.take());

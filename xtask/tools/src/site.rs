@@ -5,6 +5,7 @@
 //!   assets.json                        which files the page has to load
 //!   favicon.svg …                      a copy of `public`
 //!   pkg/copilot-portal.<hash>.js       and .wasm and .css
+//!   pkg/*.<hash>.wasm                  the bundles of a release, and the script that loads them
 //!   *.br, *.gz                         beside every file that gets smaller
 //! ```
 //!
@@ -38,6 +39,15 @@ pub(crate) struct Site {
     pub(crate) folder: PathBuf,
     stamp: PathBuf,
     kind: Kind,
+}
+
+/// What browsers load.
+pub(crate) struct Assets {
+    pub(crate) wasm: PathBuf,
+    pub(crate) js: Vec<PathBuf>,
+    pub(crate) css: PathBuf,
+    /// What is loaded besides for each bundle.
+    pub(crate) bundles: Vec<(String, Vec<PathBuf>)>,
 }
 
 impl Site {
@@ -93,14 +103,29 @@ impl Site {
             .with_context(|| format!("cannot write {}", self.stamp.display()))
     }
 
-    /// The path in the site of the page's `js`, `wasm` or `css`.
-    pub(crate) fn asset(&self, kind: &str) -> anyhow::Result<PathBuf> {
+    /// The files in the site that every page needs, by their kind, and then those of each bundle.
+    pub(crate) fn assets(&self) -> anyhow::Result<Assets> {
         let manifest = self.folder.join(MANIFEST);
         let text = fs::read_to_string(&manifest)
             .with_context(|| format!("cannot read {}", manifest.display()))?;
         let assets: Value = serde_json::from_str(&text)?;
-        let url = assets[kind].as_str().with_context(|| format!("no {kind} in {MANIFEST}"))?;
-        Ok(self.folder.join(url.trim_start_matches('/')))
+        let path = |url: &Value| {
+            let url = url.as_str().with_context(|| format!("no path in {MANIFEST}: {url}"))?;
+            anyhow::Ok(self.folder.join(url.trim_start_matches('/')))
+        };
+        let js = [&assets["js"], &assets["loader"]].into_iter().filter(|url| !url.is_null());
+        let bundles = assets["bundles"].as_object().into_iter().flatten();
+        Ok(Assets {
+            wasm: path(&assets["wasm"])?,
+            js: js.map(path).collect::<Result<_, _>>()?,
+            css: path(&assets["css"])?,
+            bundles: bundles
+                .map(|(name, urls)| {
+                    let urls = urls.as_array().into_iter().flatten();
+                    Ok((name.clone(), urls.map(path).collect::<anyhow::Result<_>>()?))
+                })
+                .collect::<anyhow::Result<_>>()?,
+        })
     }
 
     /// Makes the folder contain exactly these files.
@@ -157,19 +182,41 @@ fn url_path(folder: &Path, file: &Path) -> String {
 
 /// Adds the page's own files under names that contain their hash, and the manifest of those names.
 fn add_package(files: &mut Files, bindings: Bindings, css: Vec<u8>) {
-    let mut add = |extension, content: Vec<u8>| {
-        let path = format!("pkg/{}", fingerprint::hashed_name(NAME, extension, &content));
+    let Bindings { js, wasm, snippets, bundles } = bindings;
+    let mut add = |name: String, content: Vec<u8>| {
+        let path = format!("pkg/{name}");
         let url = format!("/{path}");
         files.insert(path, content);
         url
     };
-    let manifest = json!({
-        "js": add("js", bindings.js.into_bytes()),
-        "wasm": add("wasm", bindings.wasm),
-        "css": add("css", css),
+    let hashed = |extension, content: &[u8]| fingerprint::hashed_name(NAME, extension, content);
+    let mut manifest = json!({
+        "wasm": add(hashed("wasm", &wasm), wasm),
+        "css": add(hashed("css", &css), css),
     });
-    for (path, script) in bindings.snippets {
-        files.insert(format!("pkg/{path}"), script);
+    let js = match bundles {
+        None => add(hashed("js", js.as_bytes()), js.into_bytes()),
+        Some(mut bundles) => {
+            // The two scripts import each other, so neither name can be a hash of its own content.
+            let everything = [js.as_bytes(), manifest["wasm"].to_string().as_bytes()].concat();
+            let hash = bundles.hash(&everything);
+            let (js, loader) = bundles.rename(&js, NAME, &hash);
+            manifest["loader"] = add(loader, bundles.loader.into_bytes()).into();
+            for (stem, file) in bundles.files {
+                add(format!("{stem}.wasm"), file);
+            }
+            let url = |stem: &String| format!("/pkg/{stem}.wasm");
+            let needs = bundles.needs.into_iter();
+            manifest["bundles"] = needs
+                .map(|(bundle, stems)| (bundle, stems.iter().map(url).collect()))
+                .collect::<serde_json::Map<_, Value>>()
+                .into();
+            add(format!("{NAME}.{hash}.js"), js.into_bytes())
+        }
+    };
+    manifest["js"] = js.into();
+    for (path, script) in snippets {
+        add(path, script);
     }
     files.insert(MANIFEST.to_owned(), format!("{manifest:#}\n").into_bytes());
 }

@@ -125,7 +125,7 @@ async fn start_session(
 
 /// The page without a session.
 #[component]
-pub(super) fn Setup() -> Html {
+pub(crate) fn Setup() -> Html {
     let draft = Draft::new();
     let lists = Lists::new();
     // Clears a selection that no longer exists after a refresh.

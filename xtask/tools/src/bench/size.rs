@@ -3,28 +3,31 @@
 use std::fs;
 
 use super::figures::{Goal, Unit};
-use crate::download::{self, Sizes, kilobytes};
+use crate::download::{self, Downloads, Sizes, kilobytes};
 use crate::product::Product;
 
-/// Adds up the files that a page needs.
+/// Adds up the files that each page needs.
 pub(super) fn measure(product: &Product) -> anyhow::Result<Vec<Goal>> {
-    let mut sum = Sizes::default();
-    println!("{:<6} {:>12} {:>12} {:>12}", "file", "raw", "gzip", "brotli");
-    for (kind, sizes) in download::files(product)? {
-        println!("{}", row(kind, sizes));
-        sum = sum.plus(sizes);
+    println!("{:<10} {:>12} {:>12} {:>12}", "file", "raw", "gzip", "brotli");
+    let downloads = Downloads::of(product)?;
+    let always = downloads.always.iter().map(|(kind, sizes)| (*kind, sizes));
+    let bundles = downloads.bundles.iter().map(|(name, sizes)| (&**name, sizes));
+    for (name, sizes) in always.chain(bundles) {
+        println!("{}", row(name, *sizes));
     }
-    println!("{}", row("sum", sum));
-    let download = Goal::new(download::FIGURE, Unit::Kilobytes, download::LIMIT_KILOBYTES);
+    let goal = |(figure, sizes): (String, Sizes)| {
+        let goal = Goal::new(figure, Unit::Kilobytes, download::LIMIT_KILOBYTES);
+        goal.measured(kilobytes(sizes.brotli))
+    };
+    let mut goals: Vec<_> = downloads.visits().into_iter().map(goal).collect();
     let binary = fs::metadata(&product.binary)?.len();
-    Ok(vec![
-        download.measured(kilobytes(sum.brotli)),
-        Goal::unlimited("release binary", Unit::Megabytes).measured(kilobytes(binary) / 1e3),
-    ])
+    let binary_goal = Goal::unlimited("release binary", Unit::Megabytes);
+    goals.push(binary_goal.measured(kilobytes(binary) / 1e3));
+    Ok(goals)
 }
 
 fn row(name: &str, Sizes { raw, gzip, brotli }: Sizes) -> String {
     let [raw, gzip, brotli] =
         [raw, gzip, brotli].map(|bytes| Unit::Kilobytes.print(kilobytes(bytes)));
-    format!("{name:<6} {raw:>12} {gzip:>12} {brotli:>12}")
+    format!("{name:<10} {raw:>12} {gzip:>12} {brotli:>12}")
 }
