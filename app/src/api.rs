@@ -12,11 +12,11 @@ pub(crate) mod stored;
 use std::fmt;
 
 use gloo_net::http::Request;
-use serde::de::DeserializeOwned;
 use web_sys::AbortSignal;
 use web_sys::js_sys::{JSON, Object, Reflect, decode_uri_component, global};
 use web_sys::wasm_bindgen::{JsCast, JsValue};
 use wire::chart::Chart;
+use wire::json::{self, Document, FromJson, JsonError};
 use wire::server::{Refusal, TestReply};
 use wire::{
     AnsweredInbox, Budget, Done, ErrorName, ErrorReply, Events, ExtensionTrust, Extensions,
@@ -27,7 +27,7 @@ use wire::{
 };
 
 use crate::explain::{Known, explain};
-use crate::{json, store_trouble};
+use crate::store_trouble;
 
 /// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +68,12 @@ impl fmt::Display for ApiError {
 impl From<ErrorName> for ApiError {
     fn from(name: ErrorName) -> Self {
         Self::Domain { name, details: None }
+    }
+}
+
+impl From<JsonError> for ApiError {
+    fn from(error: JsonError) -> Self {
+        Self::Malformed(error.to_string())
     }
 }
 
@@ -309,7 +315,7 @@ pub(crate) async fn follow(
 }
 
 /// Gets a list of the entry; empty without an entry.
-async fn list<T: DeserializeOwned + Default>(path: &str) -> Result<T, ApiError> {
+async fn list<T: FromJson + Default>(path: &str) -> Result<T, ApiError> {
     match accept(&get_text(path, None).await?) {
         Err(ApiError::Domain { name: ErrorName::EntryNotInstalled, .. }) => Ok(T::default()),
         result => result,
@@ -317,19 +323,20 @@ async fn list<T: DeserializeOwned + Default>(path: &str) -> Result<T, ApiError> 
 }
 
 /// Calls an acting endpoint. Domain errors become [`ApiError::Domain`].
-async fn ask<T: DeserializeOwned>(path: &str, body: &str) -> Result<T, ApiError> {
+async fn ask<T: FromJson>(path: &str, body: &str) -> Result<T, ApiError> {
     accept(&post_text(path, body, None).await?)
 }
 
 /// Parses an answer that may be a domain error.
-pub(crate) fn accept<T: DeserializeOwned>(answer: &str) -> Result<T, ApiError> {
-    match json::from_str::<ErrorReply>(answer) {
+pub(crate) fn accept<T: FromJson>(answer: &str) -> Result<T, ApiError> {
+    let answer = Document::parse(answer)?;
+    match answer.read::<ErrorReply>() {
         Ok(reply) => Err(reply.error.into()),
-        Err(_) => parse(answer),
+        Err(_) => Ok(answer.read()?),
     }
 }
 
-async fn fetch<T: DeserializeOwned>(path: &str) -> Result<T, ApiError> {
+async fn fetch<T: FromJson>(path: &str) -> Result<T, ApiError> {
     parse(&get_text(path, None).await?)
 }
 
@@ -367,8 +374,8 @@ fn login_secret() -> Option<String> {
 }
 
 /// Parses an answer as JSON.
-pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ApiError> {
-    json::from_str(text).map_err(|error| ApiError::Malformed(error.to_string()))
+pub(crate) fn parse<T: FromJson>(text: &str) -> Result<T, ApiError> {
+    Ok(json::from_str(text)?)
 }
 
 async fn read_text(request: Result<Request, gloo_net::Error>) -> Result<String, ApiError> {

@@ -18,7 +18,6 @@ mod explain;
 mod flow_chart;
 mod html;
 pub mod icon;
-mod json;
 mod links;
 mod live;
 mod load;

@@ -116,8 +116,7 @@ pub(crate) fn is_keeper() -> bool {
 
 /// Parses the answer of a call; without items if nothing has happened.
 pub(crate) fn read_batch(answer: &str) -> Result<LiveBatch, ApiError> {
-    // Errors are short, so only they are parsed twice.
-    match api::parse(answer).or_else(|_| api::accept::<LiveBatch>(answer)) {
+    match api::accept::<LiveBatch>(answer) {
         Err(ApiError::Domain { name: ErrorName::HttpRequestTimeout, .. }) => {
             Ok(LiveBatch::default())
         }

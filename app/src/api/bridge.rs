@@ -1,12 +1,12 @@
 //! Requests to the bridge: JSON both ways, with errors as HTTP status codes.
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use wire::MessageId;
 use wire::bridge::{
     Acknowledged, CancelRequest, ClearRequest, DiscardRequest, MessageAccepted, MessageRequest,
     SessionHistory, SessionSummary,
 };
+use wire::json::FromJson;
 
 use super::{ApiError, encode_segment, fetch, parse, send_text};
 
@@ -50,7 +50,7 @@ async fn acknowledge(path: &str, body: &impl Serialize) -> Result<(), ApiError> 
     Ok(())
 }
 
-async fn post<T: DeserializeOwned>(path: &str, body: &impl Serialize) -> Result<T, ApiError> {
+async fn post<T: FromJson>(path: &str, body: &impl Serialize) -> Result<T, ApiError> {
     let body = serde_json::to_string(body).expect("plain structs serialise");
     parse(&send_text(path, &body, "application/json", None).await?)
 }

@@ -1,6 +1,6 @@
 //! What is stored of jobs and tasks that ended too long ago to be followed.
 
-use serde::de::DeserializeOwned;
+use wire::json::FromJson;
 use wire::{Events, JobId, JobResponse, SessionId, SessionResponse, TaskId, TaskResponse, Timed};
 
 use super::{ApiError, accept, get_text};
@@ -20,7 +20,7 @@ pub(crate) async fn session(id: SessionId) -> Result<Vec<Timed<SessionResponse>>
     all(format!("/api/copilot/session/{id}")).await
 }
 
-async fn all<R: DeserializeOwned>(path: String) -> Result<Vec<Timed<R>>, ApiError> {
+async fn all<R: FromJson>(path: String) -> Result<Vec<Timed<R>>, ApiError> {
     let (mut after, mut read) = (0, Vec::new());
     loop {
         let answer = get_text(&format!("{path}/events?after={after}"), None).await?;

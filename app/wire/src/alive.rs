@@ -5,12 +5,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::FromJson;
 use crate::permission::{UnknownWord, words};
 use crate::tagged::tagged;
 use crate::{EntityKind, EntityState, JobId, LiveId, PermissionMode, SessionId};
 
 /// The answer of `alive`: what is alive now, what started last first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct Alive {
     /// The items.
     pub items: Vec<AliveItem>,
@@ -37,7 +38,7 @@ words!(
 );
 
 /// A session or a job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct AliveItem {
     /// Id of the session or the job.
@@ -91,7 +92,7 @@ tagged! {
 }
 
 /// The answer of `session/{id}/info`: what stands above a conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionHead {
     /// Id of the session.

@@ -7,9 +7,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::AttachmentId;
+use crate::json::FromJson;
 
 /// What a model gets of an attachment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum AttachmentKind {
     /// A picture in one of the formats that models read.
@@ -19,7 +20,7 @@ pub enum AttachmentKind {
 }
 
 /// The answer of `session/{id}/attach/{name}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Attached {
     /// Names the attachment within its session.

@@ -11,9 +11,9 @@ mod draft;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::json::{self, FromJson};
 use crate::permission::words;
 use crate::{MessageId, PermissionId, PermissionKind, PermissionOutcome, UnknownWord};
 
@@ -54,7 +54,7 @@ words!(
 );
 
 /// One of the projects that `GET /sessions` lists.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSummary {
     /// Short id, always the same for a folder. The folder's absolute path is accepted in its place.
@@ -68,7 +68,7 @@ pub struct SessionSummary {
 }
 
 /// What `GET /sessions/{id}` answers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionHistory {
     /// Id of the project, made from its folder.
@@ -88,7 +88,7 @@ pub struct SessionHistory {
 }
 
 /// One message of a history.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryMessage {
     /// The run that it belongs to: question and answer have the same.
@@ -116,7 +116,7 @@ pub struct HistoryMessage {
 }
 
 /// A question of a run, and where in its answer it was asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct AskedApproval {
     /// The question as it was asked.
@@ -159,7 +159,7 @@ pub struct MessageRequest {
 }
 
 /// A message as the session of its project keeps it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectMessage {
     /// Id of the message, and of the run that answers it.
@@ -177,7 +177,7 @@ pub struct ProjectMessage {
 }
 
 /// How the run of a message ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectMessageEnd {
     /// Id of the message.
@@ -190,7 +190,7 @@ pub struct ProjectMessageEnd {
 }
 
 /// The answer to `POST /message`, with status 202.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageAccepted {
     /// Always true: refusals have another status.
@@ -230,7 +230,7 @@ pub struct ClearRequest {
 }
 
 /// `{"ok":true}`: the answer of `/approval`, `/cancel` and `/clear`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct Acknowledged {
     /// Always true: refusals have another status.
     pub ok: bool,
@@ -266,7 +266,7 @@ pub enum Event {
 }
 
 /// A message has come.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Inbound {
     /// The run that it starts.
@@ -284,7 +284,7 @@ pub struct Inbound {
 }
 
 /// A piece of an answer. The pieces of a run make up its text, which is Markdown.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Fragment {
     /// The run, named by the message that started it.
@@ -298,7 +298,7 @@ pub struct Fragment {
 }
 
 /// A run has ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Done {
     /// The run, named by the message that started it.
@@ -316,7 +316,7 @@ pub struct Done {
 }
 
 /// A run waits for an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalRequest {
     /// Id by which an answer refers to the question.
@@ -347,7 +347,7 @@ pub struct ApprovalRequest {
 }
 
 /// A run no longer waits for an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ApprovalDecision {
     /// The question that was decided.
@@ -363,7 +363,7 @@ pub struct ApprovalDecision {
 }
 
 /// The history of a project was cleared.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryCleared {
     /// Id of the project.
@@ -374,7 +374,7 @@ pub struct HistoryCleared {
 
 /// A client was away for longer, or was slower, than events are kept. It goes on with the oldest
 /// that there is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Missed {
     /// Id of the place before the oldest event that there is.
@@ -431,8 +431,8 @@ impl Event {
     /// Reads an event from its name and data. `None` if the name is unknown or the data does not
     /// fit.
     pub fn read(name: &str, data: &str) -> Option<Self> {
-        fn json<T: DeserializeOwned>(data: &str) -> Option<T> {
-            serde_json::from_str(data).ok()
+        fn json<T: FromJson>(data: &str) -> Option<T> {
+            json::from_str(data).ok()
         }
         match name {
             "inbound" => json(data).map(Self::Inbound),

@@ -8,9 +8,10 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Usage;
+use crate::json::{FromJson, Value};
 
 /// How much may be used. What is absent is not limited.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromJson)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Budget {
     /// How long it may run, in minutes.
@@ -29,7 +30,7 @@ pub struct Budget {
     pub cost: Option<Amount>,
 }
 
-/// Unlike a derived reader, this one does not take a list of limits without names.
+/// Unlike a derived reader, this one does not take a list of limits without names, nor other names.
 impl<'de> Deserialize<'de> for Budget {
     fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -89,6 +90,15 @@ impl TryFrom<f64> for Amount {
     }
 }
 
+impl FromJson for Amount {
+    fn from_json(value: Value<'_>) -> Self {
+        Self::try_from(f64::from_json(value)).unwrap_or_else(|_| {
+            value.fail("a number greater than 0");
+            Self(1.0)
+        })
+    }
+}
+
 impl Amount {
     /// The number.
     pub fn get(self) -> f64 {
@@ -129,7 +139,7 @@ impl schemars::JsonSchema for Amount {
 }
 
 /// A limit of a budget.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "the names are the documentation")]
 pub enum BudgetLimit {
@@ -228,7 +238,7 @@ impl Budget {
 }
 
 /// What was used, in the units of a budget.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, FromJson)]
 #[serde(default)]
 pub struct Spent {
     /// How long it has run, in minutes.
@@ -331,7 +341,7 @@ fn rounded(number: f64) -> f64 {
 }
 
 /// The answer of `session/{id}/budget`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, FromJson)]
 pub struct SessionBudget {
     /// How much the session may use.
     pub budget: Budget,

@@ -11,17 +11,18 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::entry::{Job, Work};
+use crate::json::{FromJson, Value};
 
 /// A flow chart. Apart from arrows back to the start of a loop, only the first node has no incoming
 /// arrow, and only the last has no outgoing one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct Chart {
     /// Nodes in the order of their ids.
     pub nodes: Vec<ChartNode>,
 }
 
 /// A node of a chart.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct ChartNode {
     /// Index of the node in the list.
     pub id: u32,
@@ -36,7 +37,7 @@ pub struct ChartNode {
 }
 
 /// An arrow from one node to another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Arrow {
     /// Id of the node that the arrow leads to.
@@ -113,6 +114,23 @@ impl Serialize for Hint {
             Some(id) => (self.name(), id).serialize(serializer),
             None => serializer.serialize_str(self.name()),
         }
+    }
+}
+
+impl FromJson for Hint {
+    fn from_json(value: Value<'_>) -> Self {
+        let hint = if value.is_text() {
+            Self::parse(&value.text(), None)
+        } else {
+            let mut items = value.items();
+            let (name, id) = (items.next(), items.next());
+            let id = id.filter(|_| items.next().is_none()).map(u32::from_json);
+            name.zip(id).and_then(|(name, id)| Self::parse(&name.text(), Some(id)))
+        };
+        hint.unwrap_or_else(|| {
+            value.fail("a node's hint");
+            Self::AltEnd
+        })
     }
 }
 

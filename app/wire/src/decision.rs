@@ -14,9 +14,10 @@ pub use reason::shorten;
 use crate::SessionId;
 use crate::budget::{BudgetLimit, Reached};
 use crate::entry::{JOB_BOOLEAN_FALSE, JOB_BOOLEAN_TRUE};
+use crate::json::FromJson;
 
 /// What a session of a task is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum SessionRole {
     /// Judges the task's conditions.
@@ -26,7 +27,7 @@ pub enum SessionRole {
 }
 
 /// How a turn ended that did not complete, in a session that is still alive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum FailedTurn {
     /// The provider refused it, or the backend reported an error.
@@ -36,7 +37,7 @@ pub enum FailedTurn {
 }
 
 /// Why a prompt got no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum Setback {
     /// The session crashed or failed to start.
@@ -46,7 +47,7 @@ pub enum Setback {
 }
 
 /// A part of a task's definition that is judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum Criterion {
     /// `availability.condition`
@@ -208,7 +209,7 @@ impl From<Reached> for Decision {
 }
 
 /// How a work continues after the server ended while it ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum Recovery {
     /// The interrupted turn is resumed.

@@ -21,6 +21,7 @@ use std::str::FromStr;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 
+use crate::json::FromJson;
 use crate::permission::{UnknownWord, words};
 use crate::{Budget, PermissionMode};
 
@@ -436,7 +437,7 @@ pub struct TaskRef<'a> {
 }
 
 /// A row of the matrix of jobs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct GridRow {
     /// What the jobs of the row have in common.
@@ -446,7 +447,7 @@ pub struct GridRow {
 }
 
 /// A button of the matrix of jobs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct GridCell {

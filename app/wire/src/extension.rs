@@ -5,11 +5,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::FromJson;
 use crate::permission::words;
 use crate::{LogLevel, UnknownWord};
 
 /// What `copilot/session/{id}/extensions` answers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Extensions {
     /// Folder that is trusted or not: the repository of the session's folder, or that folder
@@ -22,7 +23,7 @@ pub struct Extensions {
 }
 
 /// An extension and its state in a session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtensionInfo {
     /// The name of its folder.
@@ -48,7 +49,7 @@ pub struct ExtensionInfo {
 }
 
 /// Something that an extension said, in its log or on its standard error.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtensionLine {
     /// Severity of the line.

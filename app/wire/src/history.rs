@@ -1,17 +1,13 @@
 //! What is kept of sessions, tasks and jobs: the list of all of them, and the stored responses of
 //! one.
 
-use std::fmt;
-use std::marker::PhantomData;
+use serde::{Deserialize, Serialize};
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-
+use crate::json::{FromJson, Value};
 use crate::{EntityKind, EntityState, LiveId, SessionId, Timed, Usage};
 
 /// The answer of `history`: newest first.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, FromJson)]
 pub struct History {
     /// The items of this page.
     pub items: Vec<HistoryItem>,
@@ -21,7 +17,7 @@ pub struct History {
 }
 
 /// A session, task or job in the history.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct HistoryItem {
     /// Id of the session, task or job.
@@ -66,8 +62,7 @@ pub struct HistoryItem {
 }
 
 /// The answer of `events`: stored responses, in order.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(bound = "R: Deserialize<'de>")]
+#[derive(Clone, Debug, PartialEq, FromJson)]
 pub struct Events<R> {
     /// The events of this page.
     pub events: Vec<Event<R>>,
@@ -77,7 +72,7 @@ pub struct Events<R> {
     pub end: bool,
 }
 
-/// A stored response. On the wire, its number and its time come first in the same object.
+/// A stored response. On the wire, its number and its time are in the same object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event<R> {
     /// Counts from 1, without gaps.
@@ -86,29 +81,10 @@ pub struct Event<R> {
     pub timed: Timed<R>,
 }
 
-impl<'de, R: Deserialize<'de>> Deserialize<'de> for Event<R> {
-    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
-        source.deserialize_map(EventVisitor(PhantomData))
-    }
-}
-
-struct EventVisitor<R>(PhantomData<R>);
-
-impl<'de, R: Deserialize<'de>> Visitor<'de> for EventVisitor<R> {
-    type Value = Event<R>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object that begins with seq and at")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Event<R>, A::Error> {
-        let mut number = |name: &'static str| match map.next_entry::<String, u64>()? {
-            Some((key, number)) if key == name => Ok(number),
-            _ => Err(A::Error::missing_field(name)),
-        };
-        let (seq, at) = (number("seq")?, number("at")?);
-        let response = R::deserialize(MapAccessDeserializer::new(map))?;
-        Ok(Event { seq, timed: Timed { at, response } })
+impl<R: FromJson> FromJson for Event<R> {
+    fn from_json(value: Value<'_>) -> Self {
+        let timed = Timed { at: value.field("at"), response: R::from_json(value) };
+        Self { seq: value.field("seq"), timed }
     }
 }
 
@@ -116,10 +92,11 @@ impl<'de, R: Deserialize<'de>> Visitor<'de> for EventVisitor<R> {
 mod tests {
     use super::*;
     use crate::SessionResponse;
+    use crate::json;
 
     #[test]
-    fn an_event_is_a_response_after_its_number_and_time() {
-        let read = serde_json::from_str::<Events<SessionResponse>>;
+    fn an_event_is_a_response_with_its_number_and_time() {
+        let read = json::from_str::<Events<SessionResponse>>;
         let page = read(
             r#"{"events":[{"seq":7,"at":9,"callback":"onUserPrompt","prompt":"p"},
                 {"seq":8,"at":10,"sessionError":"e"}],"next":8,"end":true}"#,
@@ -131,8 +108,8 @@ mod tests {
             Event { seq: 8, timed: Timed { at: 10, response: error } },
         ];
         assert_eq!(page.expect("a page"), Events { events, next: 8, end: true });
-        for json in [r#"{"callback":"onIdle"}"#, r#"{"at":1,"seq":1,"callback":"onIdle"}"#, "{}"] {
-            assert!(serde_json::from_str::<Event<SessionResponse>>(json).is_err(), "{json}");
+        for json in [r#"{"callback":"onIdle"}"#, r#"{"seq":1,"callback":"onIdle"}"#, "{}"] {
+            assert!(json::from_str::<Event<SessionResponse>>(json).is_err(), "{json}");
         }
     }
 }

@@ -10,6 +10,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use uuid::Uuid;
 
+use crate::json::{FromJson, Value};
+
 /// A text that is not an id of the wanted kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an id: expected `{prefix}` followed by a UUID")]
@@ -73,6 +75,12 @@ macro_rules! prefixed_id {
                 text.parse().map_err(de::Error::custom)
             }
         }
+
+        impl FromJson for $name {
+            fn from_json(value: Value<'_>) -> Self {
+                Self(read_uuid(value, $prefix))
+            }
+        }
     };
 }
 
@@ -114,6 +122,13 @@ fn parse_uuid(text: &str, prefix: &str) -> Option<Uuid> {
     let rest = text.strip_prefix(prefix)?;
     let canonical = rest.len() == 36 && !rest.bytes().any(|byte| byte.is_ascii_uppercase());
     canonical.then(|| Uuid::parse_str(rest).ok()).flatten()
+}
+
+fn read_uuid(value: Value<'_>, prefix: &str) -> Uuid {
+    parse_uuid(&value.text(), prefix).unwrap_or_else(|| {
+        value.fail("an id of this kind");
+        Uuid::nil()
+    })
 }
 
 /// A text that cannot be a reader's token.
@@ -170,6 +185,12 @@ impl<'de> Deserialize<'de> for LiveToken {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(de::Error::custom)
+    }
+}
+
+impl FromJson for LiveToken {
+    fn from_json(value: Value<'_>) -> Self {
+        value.parsed("a token", Self("".into()))
     }
 }
 

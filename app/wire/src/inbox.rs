@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::FromJson;
 use crate::permission::{UnknownWord, words};
 use crate::tagged::tagged;
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
 };
 
 /// The answer of `inbox`: what waits now, the oldest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct Inbox {
     /// The open items.
     pub items: Vec<InboxItem>,
@@ -152,7 +153,7 @@ impl InboxChoice {
 }
 
 /// One of the answers that an item offers.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct InboxOption {
     /// The word that the answer begins with.
     pub id: InboxChoice,
@@ -180,7 +181,7 @@ impl InboxOption {
 }
 
 /// Something that waits for a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxItem {
     /// Id by which an answer refers to the item. It stays the same after a restart.
@@ -234,7 +235,7 @@ impl InboxItem {
 }
 
 /// An item that has left the inbox.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct InboxAnswer {
     /// Id of the item.
@@ -246,7 +247,7 @@ pub struct InboxAnswer {
 }
 
 /// The answer of `inbox/answered`: what was asked before, the newest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct AnsweredInbox {
     /// The items of this page.
     pub items: Vec<AnsweredItem>,
@@ -256,7 +257,7 @@ pub struct AnsweredInbox {
 }
 
 /// An item that has left the inbox, with who decided it and when.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct AnsweredItem {
     /// Id of the item.

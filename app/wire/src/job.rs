@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::chart::Chart;
 use crate::entry::{Entry, GridRow, Job};
+use crate::json::FromJson;
 use crate::tagged::tagged;
 use crate::{Budget, EntityState, JobId, Recovery, Spent, TaskId, Usage, WorkState};
 
@@ -29,7 +30,7 @@ impl<'a> From<&'a Entry> for Jobs<'a> {
 }
 
 /// The parts of [`Jobs`] that are needed to choose a job.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, FromJson)]
 pub struct JobList {
     /// Rows of the matrix in which the jobs are shown.
     pub grid: Vec<GridRow>,
@@ -41,7 +42,7 @@ pub struct JobList {
 }
 
 /// What must be known to start a job.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct JobFacts {
     /// What it is for, in a sentence for people.
@@ -51,7 +52,7 @@ pub struct JobFacts {
 }
 
 /// The answer of `job/start`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct JobStarted {
     /// Id of the new run.
@@ -59,14 +60,14 @@ pub struct JobStarted {
 }
 
 /// The answer of `job/running`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct RunningJobs {
     /// Those that run, and those that ended not long ago.
     pub jobs: Vec<JobInfo>,
 }
 
 /// A run of a job.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct JobInfo {
     /// Id of this run of the job.
@@ -85,7 +86,7 @@ pub struct JobInfo {
 }
 
 /// Status of a run of a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub enum JobStatus {
     /// The run has not ended.
     Running,
@@ -111,7 +112,7 @@ impl JobStatus {
 
 /// The answer of `job/{id}/status`: a [`JobInfo`] and its tasks. The fields are repeated because
 /// flattening one into the other would copy each answer into a generic tree first.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct JobStatusReply {
     /// Id of this run of the job.
@@ -162,7 +163,7 @@ pub struct JobStatusReply {
 }
 
 /// A work, and its last run if it has been started.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct JobTask {
     /// Number of the work within its job.
@@ -199,7 +200,7 @@ pub struct JobTask {
 }
 
 /// Status of a run of a work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub enum WorkStatus {
     /// The run has not ended.
     Running,

@@ -17,6 +17,7 @@ pub mod html;
 mod id;
 mod inbox;
 mod job;
+pub mod json;
 mod live;
 mod live_batch;
 mod live_id;

@@ -1,9 +1,6 @@
 //! One live call for many entities.
 
-use std::fmt;
-
-use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
-
+use crate::json::{FromJson, Value};
 use crate::{
     Alive, AliveResponse, ErrorName, ErrorReply, Inbox, InboxResponse, JobId, JobResponse,
     LiveEntity, LiveId, LiveReply, SessionId, SessionResponse, TaskId, TaskResponse,
@@ -23,8 +20,7 @@ impl LiveId {
 }
 
 /// The answer of `live`: every entity that has something, in the order in which they were asked for.
-#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize)]
-#[serde(from = "Answer")]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LiveBatch {
     /// One item per entity that has something new; never empty.
     pub live: Vec<LiveItem>,
@@ -33,26 +29,18 @@ pub struct LiveBatch {
     pub positions: Vec<(LiveId, String)>,
 }
 
-/// The answer as it is spelt, with the positions in the items.
-#[derive(serde::Deserialize)]
-struct Answer {
-    live: Vec<PlacedItem>,
-}
-
-impl From<Answer> for LiveBatch {
-    fn from(answer: Answer) -> Self {
+/// The positions stand in the items.
+impl FromJson for LiveBatch {
+    fn from_json(value: Value<'_>) -> Self {
         let mut batch = Self::default();
-        for PlacedItem { item, position } in answer.live {
+        for item in value.get("live").items() {
+            let position: Option<String> = item.field("position");
+            let item = LiveItem::from_json(item);
             batch.positions.extend(position.map(|position| (item.id(), position)));
             batch.live.push(item);
         }
         batch
     }
-}
-
-struct PlacedItem {
-    item: LiveItem,
-    position: Option<String>,
 }
 
 /// What there is of one entity: what a call for it alone would answer, and when it happened.
@@ -100,119 +88,48 @@ impl LiveItem {
     }
 }
 
-#[derive(serde::Deserialize)]
-#[serde(field_identifier, rename_all = "camelCase")]
-enum Field {
-    Id,
-    Responses,
-    At,
-    Position,
-    Error,
-    #[serde(other)]
-    Other,
-}
-
-/// Expects the id first. It tells how to read the responses, so they need not be copied before.
-impl<'de> Deserialize<'de> for PlacedItem {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ItemVisitor)
-    }
-}
-
-struct ItemVisitor;
-
-impl<'de> Visitor<'de> for ItemVisitor {
-    type Value = PlacedItem;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an id, then responses or an error")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PlacedItem, A::Error> {
-        let (mut id, mut said, mut at, mut error) = (None, None, None, None);
-        let mut position = None;
-        while let Some(field) = map.next_key()? {
-            match (field, id) {
-                (Field::Id, _) => id = Some(map.next_value()?),
-                (Field::Responses, Some(LiveId::Session(id))) => {
-                    said = Some(Said::Session(id, map.next_value()?));
-                }
-                (Field::Responses, Some(LiveId::Task(id))) => {
-                    said = Some(Said::Task(id, map.next_value()?));
-                }
-                (Field::Responses, Some(LiveId::Job(id))) => {
-                    said = Some(Said::Job(id, map.next_value()?));
-                }
-                (Field::Responses, Some(LiveId::Inbox)) => {
-                    said = Some(Said::Inbox(map.next_value()?));
-                }
-                (Field::Responses, Some(LiveId::Alive)) => {
-                    said = Some(Said::Alive(map.next_value()?));
-                }
-                (Field::Responses, None) => {
-                    return Err(de::Error::custom("responses of nobody knows what"));
-                }
-                (Field::At, _) => at = Some(map.next_value()?),
-                (Field::Position, _) => position = Some(map.next_value()?),
-                (Field::Error, _) => error = Some(map.next_value()?),
-                (Field::Other, _) => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
+/// The id tells how to read the responses.
+impl FromJson for LiveItem {
+    fn from_json(value: Value<'_>) -> Self {
+        let id = value.field("id");
+        if value.get("responses").is_nothing() {
+            return Self::error(id, value.field("error"));
         }
-        let item = match (said, at, id, error) {
-            (Some(said), Some(at), ..) => {
-                said.timed(at).ok_or_else(|| de::Error::custom("not one time for each response"))?
-            }
-            (Some(_), None, ..) => return Err(de::Error::missing_field("at")),
-            (None, _, Some(id), Some(error)) => LiveItem::error(id, error),
-            _ => return Err(de::Error::custom("neither responses nor an error of anything")),
-        };
-        Ok(PlacedItem { item, position })
+        match id {
+            LiveId::Session(id) => Self::Session(id, read_responses(value)),
+            LiveId::Task(id) => Self::Task(id, read_responses(value)),
+            LiveId::Job(id) => Self::Job(id, read_responses(value)),
+            LiveId::Inbox => Self::Inbox(read_responses(value)),
+            LiveId::Alive => Self::Alive(read_responses(value)),
+        }
     }
 }
 
-/// Responses whose times are not read yet.
-enum Said {
-    Session(SessionId, Vec<SessionResponse>),
-    Task(TaskId, Vec<TaskResponse>),
-    Job(JobId, Vec<JobResponse>),
-    Inbox(Vec<InboxResponse>),
-    Alive(Vec<AliveResponse>),
-}
-
-impl Said {
-    /// `None` unless there is one time for each response.
-    fn timed(self, at: Vec<u64>) -> Option<LiveItem> {
-        Some(match self {
-            Self::Session(id, responses) => LiveItem::Session(id, zip(responses, at)?),
-            Self::Task(id, responses) => LiveItem::Task(id, zip(responses, at)?),
-            Self::Job(id, responses) => LiveItem::Job(id, zip(responses, at)?),
-            Self::Inbox(responses) => LiveItem::Inbox(zip(responses, at)?),
-            Self::Alive(responses) => LiveItem::Alive(zip(responses, at)?),
-        })
+/// There is one time for each response.
+fn read_responses<R: FromJson>(value: Value<'_>) -> LiveReply<Timed<R>> {
+    let responses = value.get("responses");
+    let times: Vec<u64> = value.field("at");
+    if times.len() != responses.items().count() {
+        value.fail("one time for each response");
     }
-}
-
-fn zip<R>(responses: Vec<R>, at: Vec<u64>) -> Option<LiveReply<Timed<R>>> {
-    if responses.len() != at.len() {
-        return None;
-    }
-    let timed = at.into_iter().zip(responses).map(|(at, response)| Timed { at, response });
-    Some(LiveReply::Responses { responses: timed.collect() })
+    let responses = responses.items().map(R::from_json);
+    let responses = times.into_iter().zip(responses).map(|(at, response)| Timed { at, response });
+    LiveReply::Responses { responses: responses.collect() }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fmt;
     use std::str::FromStr;
 
     use super::*;
+    use crate::json::{self, JsonError};
     use crate::{InboxAnswer, InboxDecision, ParseLiveIdError};
 
     const UUID: &str = "0b9f3c0e-6a55-4f0b-8a53-3a1a0f6f2c11";
 
-    fn read(json: &str) -> Result<LiveBatch, serde_json::Error> {
-        serde_json::from_str(&json.replace("UUID", UUID))
+    fn read(json: &str) -> Result<LiveBatch, JsonError> {
+        json::from_str(&json.replace("UUID", UUID))
     }
 
     fn id<T: FromStr<Err: fmt::Debug>>(prefix: &str) -> T {
@@ -272,7 +189,7 @@ mod tests {
             r#"{"live":[{}]}"#,
             r#"{"live":[{"id":"job-UUID"}]}"#,
             r#"{"live":[{"error":"JobsClosed"}]}"#,
-            r#"{"live":[{"responses":[],"at":[],"id":"job-UUID"}]}"#,
+            r#"{"live":[{"responses":[],"at":[]}]}"#,
             r#"{"live":[{"id":"UUID","error":"JobsClosed"}]}"#,
             r#"{"live":[{"id":"task-UUID","responses":[{"callback":"jobCanceled"}],"at":[1]}]}"#,
             r#"{"live":[{"id":"job-UUID","responses":[{"callback":"jobCanceled"}]}]}"#,

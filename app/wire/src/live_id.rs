@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::de::{self, Deserialize, Deserializer};
 
+use crate::json::{FromJson, Value};
 use crate::{JobId, SessionId, TaskId};
 
 /// Names anything that has live responses.
@@ -89,5 +90,11 @@ impl<'de> Deserialize<'de> for LiveId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(de::Error::custom)
+    }
+}
+
+impl FromJson for LiveId {
+    fn from_json(value: Value<'_>) -> Self {
+        value.parsed("an id", Self::Inbox)
     }
 }

@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::json::FromJson;
+
 /// A model that sessions can be started with.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelInfo {
     /// Name shown to people.
@@ -19,7 +21,7 @@ pub struct ModelInfo {
 }
 
 /// What `copilot/models` answers.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Models {
     /// Models of all providers, sorted by name.
@@ -30,7 +32,7 @@ pub struct Models {
 }
 
 /// Why a provider's models are missing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ProviderProblem {
     /// Name of the provider.

@@ -6,13 +6,14 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::PermissionId;
+use crate::json::FromJson;
 use crate::tagged::with_field;
 
 /// An enum whose variants are words, the same in JSON, in text bodies and in settings.
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$meaning:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, crate::json::FromJson)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum $name {
             $($(#[$meaning])* #[serde(rename = $word)] $variant,)*
@@ -143,7 +144,7 @@ impl PermissionOutcome {
 }
 
 /// A tool's request for permission to do something.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionRequest {
     /// Kind of action.
@@ -247,7 +248,7 @@ impl fmt::Display for AlwaysScope {
 }
 
 /// A question that waits for its answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingPermission {
     /// Id by which an answer refers to the question.

@@ -4,10 +4,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::FromJson;
 use crate::{LiveToken, SessionId};
 
 /// `{"error": …}` and nothing else: clients compare the whole object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct ErrorReply {
     /// Name of the error.
     pub error: ErrorName,
@@ -29,7 +30,7 @@ impl From<ErrorName> for ErrorReply {
 macro_rules! error_names {
     ($($(#[$note:meta])* $name:ident,)*) => {
         /// The errors of the domain, spelt as on the wire.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, FromJson)]
         #[expect(missing_docs, reason = "the names are the documentation")]
         pub enum ErrorName {
             $($(#[$note])* $name,)*
@@ -111,11 +112,11 @@ impl fmt::Display for ErrorName {
 }
 
 /// `{}`: the request was carried out, or has begun to be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct Done {}
 
 /// The answer of `session/start`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionStarted {
     /// Id of the new session.
@@ -123,21 +124,21 @@ pub struct SessionStarted {
 }
 
 /// The answer of `token`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct TokenReply {
     /// A new token with each answer.
     pub token: LiveToken,
 }
 
 /// The answer of `stop`: `{"result":"Closed"}`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct StopReply {
     /// Always [`Closed::Closed`].
     pub result: Closed,
 }
 
 /// The only possible result of stopping.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub enum Closed {
     /// What was stopped takes no more requests.
     #[default]

@@ -3,16 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::PermissionMode;
+use crate::json::FromJson;
 
 /// The answer to `api/test`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct TestReply {
     /// Fixed text by which scripts know the server.
     pub message: String,
 }
 
 /// The answer to `api/config`: what a page must know before it can offer anything.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigReply {
     /// The repository the server was started in, or its working directory.
@@ -43,7 +44,7 @@ pub struct InstallReply {
 }
 
 /// Result of installing an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub enum InstallResult {
     /// The entry is installed.
     #[serde(rename = "OK")]
@@ -64,7 +65,7 @@ pub struct MarkdownReply {
 }
 
 /// The answer to a request that never reached the domain, with an HTTP status of 4xx.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct Refusal {
     /// The error's name; scripts compare it.
     pub error: String,

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::bridge::{ProjectDraft, ProjectDraftTaken, ProjectMessage, ProjectMessageEnd};
+use crate::json::FromJson;
 use crate::tagged::{tagged, with_field};
 use crate::{PendingPermission, PermissionId, PermissionOutcome, PromptQueue, Usage};
 
@@ -193,7 +194,7 @@ fn read_usage<'de, D: Deserializer<'de>>(source: D) -> Result<(String, Usage), D
 }
 
 /// How the turn of a prompt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum TurnEnding {
     /// The prompt was answered.
@@ -207,7 +208,7 @@ pub enum TurnEnding {
 }
 
 /// Severity of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub enum LogLevel {
     /// Information only; nothing is wrong.
@@ -219,7 +220,7 @@ pub enum LogLevel {
 }
 
 /// Result of a tool that succeeded.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResult {
     /// Text that the model reads.
@@ -230,7 +231,7 @@ pub struct ToolResult {
 }
 
 /// Error of a tool that failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolError {
     /// Text that the model and people read.

@@ -2,17 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::FromJson;
 use crate::{PermissionMode, SessionId};
 
 /// What `copilot/session` answers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct Sessions {
     /// The open sessions, in the order of their ids.
     pub sessions: Vec<SessionInfo>,
 }
 
 /// An open session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionInfo {
     /// Id of the session.
@@ -39,14 +40,14 @@ pub struct SessionInfo {
 }
 
 /// The prompts that wait in a session.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct PromptQueue {
     /// In the order of their turns.
     pub queue: Vec<WaitingPrompt>,
 }
 
 /// A prompt that waits for its turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct WaitingPrompt {
     /// Its number in its session.
     pub id: u64,
@@ -55,21 +56,21 @@ pub struct WaitingPrompt {
 }
 
 /// The answer of `folders`: what completes the path that somebody types.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct Folders {
     /// Absolute paths.
     pub folders: Vec<String>,
 }
 
 /// The answer of `session/{id}/files`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct Files {
     /// Paths below the session's folder, the best match first.
     pub files: Vec<String>,
 }
 
 /// The answer of `session/{id}/fallback`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct FallbackModels {
     /// Ids of the models that continue the session's failed turns, in the order in which they are
     /// tried.

@@ -7,11 +7,12 @@ mod flat;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::entry::Entry;
+use crate::json::FromJson;
 use crate::tagged::{tagged, with_field};
 use crate::{Decision, SessionId, TaskId, Verdict};
 
 /// The answer of `task`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct Tasks {
     /// Tasks in the order of the entry.
     pub tasks: Vec<TaskInfo>,
@@ -29,7 +30,7 @@ impl From<&Entry> for Tasks {
 }
 
 /// A task that can be started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskInfo {
     /// Name of the task, unique in the entry.
@@ -42,7 +43,7 @@ pub struct TaskInfo {
 }
 
 /// The answer of `task/start`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskStarted {
     /// Id of the new run.

@@ -4,8 +4,10 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
+use crate::json::FromJson;
+
 /// Tokens and cost of one or more requests to models.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// All tokens that were read, including cached ones.

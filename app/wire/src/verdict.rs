@@ -5,11 +5,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::json::{FromJson, Value};
 use crate::permission::{UnknownWord, words};
 use crate::{SessionId, TaskId};
 
 /// The judgement of one criterion.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Verdict {
     /// Which run of the task's prompt was judged, counted from 1. Availability is judged before the
@@ -30,7 +31,7 @@ pub struct Verdict {
 }
 
 /// A session that judges, and its model.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Judge {
     /// Id of the session.
@@ -100,8 +101,14 @@ impl<'de> Deserialize<'de> for VerdictCriterion {
     }
 }
 
+impl FromJson for VerdictCriterion {
+    fn from_json(value: Value<'_>) -> Self {
+        value.parsed("a criterion", Self::Condition)
+    }
+}
+
 /// The answer of `job/{id}/verdicts`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct JobVerdicts {
     /// In the order in which they were given.
     pub verdicts: Vec<WorkVerdict>,
@@ -109,7 +116,7 @@ pub struct JobVerdicts {
 
 /// A verdict in a run of a work. The fields of [`Verdict`] are repeated because flattening them
 /// would copy each answer into a generic tree first.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkVerdict {
     /// Number of the work within its job.

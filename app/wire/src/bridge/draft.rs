@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Mode;
 use crate::MessageId;
+use crate::json::FromJson;
 
 /// The word for the `mode` of a message that is not to be sent by itself.
 pub const DRAFT_MODE: &str = "draft";
 
 /// A draft as the session of its project keeps it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectDraft {
     /// Id of the draft.
@@ -24,14 +25,14 @@ pub struct ProjectDraft {
 }
 
 /// A draft that was sent or discarded, as the session of its project keeps it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 pub struct ProjectDraftTaken {
     /// Id of the draft.
     pub id: MessageId,
 }
 
 /// A message waits until a person sends it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct Draft {
     /// Id of the draft.
@@ -50,7 +51,7 @@ pub struct Draft {
 }
 
 /// A draft waits no longer: it was sent or discarded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 pub struct DraftTaken {
     /// Id of the draft.

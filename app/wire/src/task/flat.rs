@@ -1,6 +1,6 @@
 //! Decisions as they are spelt: one flat object with every field that any of them has.
 //!
-//! A derived tag would bring much code into the browser, as said in `tagged`. Decisions have tags
+//! A derived tag would copy each object first, as said in `tagged`. Decisions have tags
 //! within tags, so they can't be read by the first field.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -10,8 +10,9 @@ use crate::budget::BudgetLimit;
 use crate::decision::{
     Criterion, Decision, FailedTurn, FailureCause, Recovery, SessionRole, Setback, Unmet, UsedUp,
 };
+use crate::json::{FromJson, Value};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, FromJson)]
 enum Kind {
     SessionStarted,
     SessionCrashed,
@@ -27,7 +28,7 @@ enum Kind {
     Misc,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 enum UsedUpKind {
     Tries,
@@ -35,7 +36,7 @@ enum UsedUpKind {
     Retries,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 enum CauseKind {
     NotAvailable,
@@ -49,7 +50,7 @@ enum CauseKind {
     CountedAsFailed,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, FromJson)]
 #[serde(rename_all = "camelCase")]
 enum Event {
     Stopped,
@@ -58,7 +59,7 @@ enum Event {
 /// Declares a struct whose fields are all optional, and are not written if they are `None`.
 macro_rules! flat {
     ($($name:ident: $type:ty,)*) => {
-        #[derive(Default, Serialize, Deserialize)]
+        #[derive(Default, Serialize, Deserialize, FromJson)]
         #[serde(rename_all = "camelCase")]
         struct Flat {
             $(#[serde(skip_serializing_if = "Option::is_none")] $name: Option<$type>,)*
@@ -113,6 +114,15 @@ macro_rules! spelt_flat {
 }
 
 spelt_flat! { Decision FailureCause }
+
+impl FromJson for Decision {
+    fn from_json(value: Value<'_>) -> Self {
+        Flat::from_json(value).try_into().unwrap_or_else(|missing| {
+            value.fail(missing);
+            Self::Stopped
+        })
+    }
+}
 
 /// Declares how an enum is spelt: which field tells its variants apart, and which fields each has.
 ///

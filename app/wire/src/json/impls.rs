@@ -1,0 +1,74 @@
+//! How the types of the standard library are read.
+
+use std::collections::BTreeMap;
+use std::num::{NonZeroU32, NonZeroU64};
+
+use super::document::Kind;
+use super::number::parse_number;
+use super::{FromJson, Value};
+
+impl FromJson for String {
+    fn from_json(value: Value<'_>) -> Self {
+        value.text().into_owned()
+    }
+}
+
+impl FromJson for bool {
+    fn from_json(value: Value<'_>) -> Self {
+        let kind = value.node().kind;
+        if !matches!(kind, Kind::True | Kind::False) {
+            value.fail("true or false");
+        }
+        kind == Kind::True
+    }
+}
+
+impl FromJson for f64 {
+    fn from_json(value: Value<'_>) -> Self {
+        parse_number(value.digits()).unwrap_or_else(|| {
+            value.fail("a number");
+            0.0
+        })
+    }
+}
+
+/// Whole numbers, each with the one that stands for those that could not be read.
+macro_rules! whole_numbers {
+    ($($type:ty = $other:expr),*) => {$(
+        impl FromJson for $type {
+            fn from_json(value: Value<'_>) -> Self {
+                value.digits().parse().unwrap_or_else(|_| {
+                    value.fail("a whole number within its limits");
+                    $other
+                })
+            }
+        }
+    )*};
+}
+
+whole_numbers!(u32 = 0, u64 = 0, usize = 0, NonZeroU32 = Self::MIN, NonZeroU64 = Self::MIN);
+
+impl<T: FromJson> FromJson for Option<T> {
+    fn from_json(value: Value<'_>) -> Self {
+        if value.is_nothing() { None } else { Some(T::from_json(value)) }
+    }
+}
+
+impl<T: FromJson> FromJson for Box<T> {
+    fn from_json(value: Value<'_>) -> Self {
+        Self::new(T::from_json(value))
+    }
+}
+
+impl<T: FromJson> FromJson for Vec<T> {
+    fn from_json(value: Value<'_>) -> Self {
+        value.items().map(T::from_json).collect()
+    }
+}
+
+impl<T: FromJson> FromJson for BTreeMap<String, T> {
+    fn from_json(value: Value<'_>) -> Self {
+        value.expect_object();
+        value.fields().map(|(name, value)| (name.into_owned(), T::from_json(value))).collect()
+    }
+}
