@@ -1,5 +1,6 @@
 //! What was used of a budget, in words and figures; and the form in which people set one.
 
+use wire::json::parse_number;
 use wire::{Amount, Budget, BudgetLimit, Spent};
 
 use super::spending::{count, decimal};
@@ -98,7 +99,7 @@ fn read_amount(name: &str, text: &str) -> Result<Option<Amount>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    let amount = text.parse::<f64>().ok().and_then(|number| Amount::try_from(number).ok());
+    let amount = parse_number(text).and_then(|number| Amount::try_from(number).ok());
     amount.map(Some).ok_or_else(|| format!("{name} must be a number above 0, or empty."))
 }
 
