@@ -41,6 +41,7 @@ mod title;
 mod wording;
 
 use leptos::prelude::{IntoView, SharedValue};
+use wire::json;
 use wire::server::ConfigReply;
 
 use bundle::{View, draw};
@@ -64,10 +65,8 @@ pub struct Config(pub ConfigReply);
 pub fn App() -> impl IntoView {
     #[cfg(feature = "ssr")]
     leptos_meta::provide_meta_context();
-    let config = SharedValue::new(|| {
-        use_context::<Config>().expect("the server provides the configuration").0
-    });
-    provide_context(Config(config.into_inner()));
+    let config = SharedValue::new_str(served_config).into_inner();
+    provide_context(Config(json::from_str(&config).expect("the server writes its configuration")));
     router::provide(is_page);
     mark_hydrated();
     provide_context(Waiting(count_waiting()));
@@ -159,6 +158,19 @@ fn count_waiting() -> Signal<usize> {
     let waiting = Signal::derive(move || inbox.items.with(Vec::len));
     badge::mark_icon(waiting);
     waiting
+}
+
+/// The configuration as JSON, to go with the page.
+#[cfg(feature = "ssr")]
+fn served_config() -> String {
+    let Config(config) = use_context().expect("the server provides the configuration");
+    serde_json::to_string(&config).expect("plain structs serialise")
+}
+
+/// Pages find it in themselves: none is made in the browser.
+#[cfg(not(feature = "ssr"))]
+fn served_config() -> String {
+    String::new()
 }
 
 /// The server's configuration, for any component below [`App`].
