@@ -1,5 +1,6 @@
 //! What was used of a budget: a meter and a line of text for each limit.
 
+use wire::number::write_number;
 use wire::{Budget, Spent};
 
 use crate::html::{Html, html};
@@ -26,8 +27,8 @@ fn draw(meter: &LimitMeter) -> Html {
         <li class=meter.left.class()>
             <meter
                 min="0"
-                max=meter.allowed.to_string()
-                value=meter.used.min(meter.allowed).to_string()
+                max=write_number(meter.allowed)
+                value=write_number(meter.used.min(meter.allowed))
                 aria-label=meter.limit.name()
                 aria-valuetext=text.clone()
             ></meter>

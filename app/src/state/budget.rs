@@ -1,9 +1,9 @@
 //! What was used of a budget, in words and figures; and the form in which people set one.
 
-use wire::json::parse_number;
+use wire::number::{parse_number, write_number, write_rounded};
 use wire::{Amount, Budget, BudgetLimit, Spent};
 
-use super::spending::{count, decimal};
+use super::spending::count;
 
 /// From this share on, a limit is nearly used up.
 const NEAR: f64 = 0.8;
@@ -60,7 +60,7 @@ impl LimitMeter {
 fn figure(limit: BudgetLimit, number: f64) -> String {
     match limit {
         BudgetLimit::Tokens => count(number as u64),
-        _ => decimal(number),
+        _ => write_rounded(number),
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn meters(budget: &Budget, spent: &Spent) -> Vec<LimitMeter> {
 /// The text of the field for a limit: empty if there is none.
 pub(crate) fn field(budget: &Budget, limit: BudgetLimit) -> String {
     // Not shortened, because it is read again.
-    budget.allowed(limit).map(|allowed| allowed.to_string()).unwrap_or_default()
+    budget.allowed(limit).map(write_number).unwrap_or_default()
 }
 
 /// Reads the fields, in the order of [`BudgetLimit::ALL`]. The error is for people.

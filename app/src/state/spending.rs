@@ -1,6 +1,7 @@
 //! Usage of sessions, added up and formatted.
 
 use wire::Usage;
+use wire::number::write_rounded;
 
 /// The usage of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -60,7 +61,7 @@ pub(crate) fn describe(usage: &Usage) -> Option<String> {
         return None;
     }
     let (read, written) = (count(usage.input_tokens), count(usage.output_tokens));
-    let cost = usage.cost.map(|cost| format!(", cost {}", decimal(cost))).unwrap_or_default();
+    let cost = usage.cost.map(|cost| format!(", cost {}", write_rounded(cost))).unwrap_or_default();
     Some(format!("{read} tokens in, {written} out{cost}"))
 }
 
@@ -69,15 +70,9 @@ pub(crate) fn describe(usage: &Usage) -> Option<String> {
 pub(super) fn count(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
-        1_000..1_000_000 => format!("{}k", decimal((tokens / 100) as f64 / 10.0)),
-        _ => format!("{}M", decimal((tokens / 100_000) as f64 / 10.0)),
+        1_000..1_000_000 => format!("{}k", write_rounded((tokens / 100) as f64 / 10.0)),
+        _ => format!("{}M", write_rounded((tokens / 100_000) as f64 / 10.0)),
     }
-}
-
-/// At most two decimals, without trailing zeros.
-pub(super) fn decimal(number: f64) -> String {
-    let text = format!("{number:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Usage;
 use crate::json::{FromJson, Value};
+use crate::number::write_rounded;
 
 /// How much may be used. What is absent is not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromJson)]
@@ -324,7 +325,7 @@ pub struct Reached {
 impl Reached {
     /// `120 of 100 tokens`
     pub fn figures(&self) -> String {
-        let (used, allowed) = (rounded(self.used), rounded(self.allowed));
+        let (used, allowed) = (write_rounded(self.used), write_rounded(self.allowed));
         format!("{used} of {allowed} {}", self.limit.name())
     }
 }
@@ -333,11 +334,6 @@ impl fmt::Display for Reached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the budget is used up: {}", self.figures())
     }
-}
-
-/// At most two decimals.
-fn rounded(number: f64) -> f64 {
-    (number * 100.0).round() / 100.0
 }
 
 /// The answer of `session/{id}/budget`.

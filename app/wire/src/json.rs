@@ -11,7 +11,6 @@
 
 mod document;
 mod impls;
-mod number;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -23,7 +22,6 @@ use std::str::FromStr;
 pub use document::Document;
 use document::{Kind, Node};
 pub use from_json::FromJson;
-pub use number::parse_number;
 
 /// What can be read from JSON. The derive macro has the same name.
 pub trait FromJson {

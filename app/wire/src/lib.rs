@@ -22,6 +22,7 @@ mod live;
 mod live_batch;
 mod live_id;
 mod model;
+pub mod number;
 mod permission;
 mod reply;
 pub mod server;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
 
 use super::document::Kind;
-use super::number::parse_number;
 use super::{FromJson, Value};
+use crate::number::parse_number;
 
 impl FromJson for String {
     fn from_json(value: Value<'_>) -> Self {

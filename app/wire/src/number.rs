@@ -1,6 +1,7 @@
-//! Numbers with a fraction.
+//! Numbers with a fraction as texts, for JSON and for people. Used by `json`, budgets and the pages.
 //!
-//! The standard library reads them by a table of powers, which is 10 kB that can't be compressed.
+//! The standard library reads and writes them by tables of powers and numbers of any length: that was
+//! 25 kB of the browser's code, 10 of which can't be compressed.
 
 /// The exponents of ten that are read exactly; no figure of ours comes near them.
 const EXACT: i32 = 38;
@@ -87,6 +88,45 @@ fn divide(mut above: u128, mut below: u128) -> f64 {
     mantissa * 2_f64.powi(exponent - 54)
 }
 
+/// Writes a number with as few digits as it takes to read the same again. Of one that needs more than
+/// 15, the last may differ. A whole number above 2^53 has an exponent.
+pub fn write_number(number: f64) -> String {
+    const LARGEST: f64 = 9_007_199_254_740_992.0;
+    let (mut size, mut exponent) = (number.abs().min(f64::MAX), 0);
+    while size > LARGEST {
+        size /= 10.0;
+        exponent += 1;
+    }
+    let (mut decimals, mut power) = (0, 1.0);
+    let digits = loop {
+        let digits = (size * power).round();
+        if digits / power == size || digits >= LARGEST || decimals == 300 {
+            break digits;
+        }
+        decimals += 1;
+        power *= 10.0;
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "whole, and little more than the largest")]
+    #[expect(clippy::cast_sign_loss, reason = "its sign was taken away")]
+    let mut text = format!("{:0>1$}", digits as u64, decimals + 1);
+    if decimals > 0 {
+        text.insert(text.len() - decimals, '.');
+    }
+    if exponent > 0 {
+        text.push('e');
+        text.push_str(&exponent.to_string());
+    }
+    if number < 0.0 {
+        text.insert(0, '-');
+    }
+    text
+}
+
+/// Writes a number with at most two decimals.
+pub fn write_rounded(number: f64) -> String {
+    write_number((number * 100.0).round() / 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -111,12 +151,24 @@ mod tests {
         }
 
         #[test]
+        fn what_is_written_is_read(number in -1e12..1e12, small in -1e6..1e6_f64, decimals in 0..9_i32) {
+            let read: f64 = write_number(number).parse().expect("a number");
+            prop_assert!((read / number - 1.0).abs() < 1e-15, "{} {}", number, read);
+            let power = 10_f64.powi(decimals);
+            let few: f64 = (small * power).round() / power + 0.0;
+            prop_assert_eq!(write_number(few), few.to_string());
+        }
+
+        #[test]
         fn all_others_are_as_good_as_the_same(bits: u64) {
             let number = f64::from_bits(bits);
             if number.is_normal() {
                 let text = serde_json::to_string(&number).expect("JSON");
                 let read = parse_number(&text).expect("a number");
                 prop_assert!((read / number - 1.0).abs() < 1e-13, "{} {}", text, read);
+                let read: f64 = write_number(number).parse().expect("a number");
+                let is_tiny = number.abs() < 1e-280;
+                prop_assert!(is_tiny || (read / number - 1.0).abs() < 1e-13, "{} {}", text, read);
             }
         }
 
@@ -126,6 +178,24 @@ mod tests {
                 let expected: f64 = text.parse().expect("a number");
                 prop_assert!(read == expected || (read / expected - 1.0).abs() < 1e-13, "{}", text);
             }
+        }
+    }
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        for (number, text) in [
+            (0.0, "0"),
+            (-0.5, "-0.5"),
+            (12.0, "12"),
+            (0.1 + 0.2, "0.30000000000000004"),
+            (1e-7, "0.0000001"),
+            (9_007_199_254_740_992.0, "9007199254740992"),
+            (1e18, "1000000000000000e3"),
+        ] {
+            assert_eq!(write_number(number), text);
+        }
+        for (number, text) in [(0.504, "0.5"), (7.99, "7.99"), (1.996, "2"), (123.456, "123.46")] {
+            assert_eq!(write_rounded(number), text);
         }
     }
 
