@@ -180,7 +180,7 @@ pub async fn session_budget(id: SessionId) -> Result<SessionBudget, ApiError> {
 
 /// Sets how much a session may use.
 pub async fn set_budget(id: SessionId, budget: &Budget) -> Result<(), ApiError> {
-    let body = serde_json::to_string(budget).unwrap_or_default();
+    let body = json::to_string(budget);
     let _: Done = ask(&format!("/api/copilot/session/{id}/budget"), &body).await?;
     Ok(())
 }

@@ -15,8 +15,8 @@ use sources::Package;
 /// Which crates of the workspace each of them may use besides `wire`, which all may. Tests may use
 /// any.
 const DOORS: [(&str, &[&str]); 13] = [
-    ("from-json", &[]),
-    ("wire", &["from-json"]),
+    ("json-derive", &[]),
+    ("wire", &["json-derive"]),
     ("platform", &[]),
     ("store", &["platform"]),
     ("agents", &["platform"]),

@@ -1,12 +1,11 @@
 //! Requests to the bridge: JSON both ways, with errors as HTTP status codes.
 
-use serde::Serialize;
 use wire::MessageId;
 use wire::bridge::{
     Acknowledged, CancelRequest, ClearRequest, DiscardRequest, MessageAccepted, MessageRequest,
     SessionHistory, SessionSummary,
 };
-use wire::json::FromJson;
+use wire::json::{FromJson, ToJson, to_string};
 
 use super::{ApiError, encode_segment, fetch, parse, send_text};
 
@@ -45,12 +44,12 @@ pub(crate) async fn clear(id: String) -> Result<(), ApiError> {
     acknowledge("/clear", &ClearRequest { session_id: id }).await
 }
 
-async fn acknowledge(path: &str, body: &impl Serialize) -> Result<(), ApiError> {
+async fn acknowledge(path: &str, body: &dyn ToJson) -> Result<(), ApiError> {
     let _: Acknowledged = post(path, body).await?;
     Ok(())
 }
 
-async fn post<T: FromJson>(path: &str, body: &impl Serialize) -> Result<T, ApiError> {
-    let body = serde_json::to_string(body).expect("plain structs serialise");
+async fn post<T: FromJson>(path: &str, body: &dyn ToJson) -> Result<T, ApiError> {
+    let body = to_string(body);
     parse(&send_text(path, &body, "application/json", None).await?)
 }

@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::json::{self, FromJson};
+use crate::json::{self, FromJson, ToJson};
 use crate::permission::words;
 use crate::{MessageId, PermissionId, PermissionKind, PermissionOutcome, UnknownWord};
 
@@ -129,7 +129,7 @@ pub struct AskedApproval {
 }
 
 /// The body of `POST /message`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct MessageRequest {
     /// The prompt, or the goal of an agent.
@@ -215,14 +215,14 @@ pub struct ApprovalAnswer {
 }
 
 /// The body of `POST /cancel`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToJson)]
 pub struct CancelRequest {
     /// The run to cancel.
     pub id: String,
 }
 
 /// The body of `POST /clear`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToJson)]
 #[serde(rename_all = "camelCase")]
 pub struct ClearRequest {
     /// Id of the project.

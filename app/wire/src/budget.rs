@@ -8,11 +8,11 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::Usage;
-use crate::json::{FromJson, Value};
-use crate::number::write_rounded;
+use crate::json::{FromJson, ToJson, Value};
+use crate::number::{write_number, write_rounded};
 
 /// How much may be used. What is absent is not limited.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromJson)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, FromJson, ToJson)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Budget {
     /// How long it may run, in minutes.
@@ -97,6 +97,12 @@ impl FromJson for Amount {
             value.fail("a number greater than 0");
             Self(1.0)
         })
+    }
+}
+
+impl ToJson for Amount {
+    fn to_json(&self, text: &mut String) {
+        text.push_str(&write_number(self.0));
     }
 }
 

@@ -1,4 +1,5 @@
-//! Reads the server's answers in the browser, which calls [`from_str`] or keeps a [`Document`].
+//! Reads the server's answers in the browser, which calls [`from_str`] or keeps a [`Document`], and
+//! writes its requests by [`to_string`].
 //!
 //! The server reads with serde, whose code for each type is a parser of its own: in the browser that
 //! was a tenth of the download. Here the text is parsed once, by code that knows no types, into a
@@ -14,6 +15,7 @@ mod impls;
 #[cfg(test)]
 mod tests;
 mod text;
+mod write;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,7 +23,8 @@ use std::str::FromStr;
 
 pub use document::Document;
 use document::{Kind, Node};
-pub use from_json::FromJson;
+pub use json_derive::{FromJson, ToJson};
+pub use write::{ObjectWriter, ToJson, to_string};
 
 /// What can be read from JSON. The derive macro has the same name.
 pub trait FromJson {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Mode;
 use crate::MessageId;
-use crate::json::FromJson;
+use crate::json::{FromJson, ToJson};
 
 /// The word for the `mode` of a message that is not to be sent by itself.
 pub const DRAFT_MODE: &str = "draft";
@@ -61,7 +61,7 @@ pub struct DraftTaken {
 }
 
 /// The body of `POST /discard`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToJson)]
 pub struct DiscardRequest {
     /// The draft to discard.
     pub id: String,

@@ -1,8 +1,9 @@
-//! The `serde` attributes that the derive macro understands. Any other is an error, wherever it
+//! The `serde` attributes that the derive macros understand. Any other is an error, wherever it
 //! stands.
 
+use syn::ext::IdentExt;
 use syn::meta::ParseNestedMeta;
-use syn::{Attribute, LitStr, Result};
+use syn::{Attribute, Ident, LitStr, Path, Result};
 
 use crate::rename::Rule;
 
@@ -46,6 +47,10 @@ pub(crate) struct FieldAttributes {
     pub(crate) is_default: bool,
     /// Whether its own fields stand among those beside it.
     pub(crate) is_flattened: bool,
+    /// The function that says whether it is left out when it is written.
+    pub(crate) is_skipped: Option<Path>,
+    /// Whether serde writes it by a function of its own.
+    pub(crate) is_written_by_function: bool,
 }
 
 impl FieldAttributes {
@@ -56,13 +61,21 @@ impl FieldAttributes {
                 "rename" => read.rename = Some(text(meta)?.value()),
                 "default" => read.is_default = flag(meta)?,
                 "flatten" => read.is_flattened = flag(meta)?,
-                // These are about writing.
-                "skip_serializing_if" | "serialize_with" => drop(text(meta)?),
+                "skip_serializing_if" => read.is_skipped = Some(text(meta)?.parse()?),
+                "serialize_with" => {
+                    text(meta)?;
+                    read.is_written_by_function = true;
+                }
                 _ => return Err(unknown(meta)),
             }
             Ok(())
         })?;
         Ok(read)
+    }
+
+    /// The name of the field in JSON.
+    pub(crate) fn spelling(&self, name: &Ident, rule: Rule) -> String {
+        self.rename.clone().unwrap_or_else(|| rule.field(&name.unraw().to_string()))
     }
 }
 

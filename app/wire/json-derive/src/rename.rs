@@ -1,4 +1,4 @@
-//! How names are spelt in JSON. Used by the derive macro for every field and variant.
+//! How names are spelt in JSON. Used by the derive macros for every field and variant.
 
 use syn::{LitStr, Result};
 

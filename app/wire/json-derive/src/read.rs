@@ -1,37 +1,15 @@
-//! `#[derive(FromJson)]`: reads a type as its `serde` attributes spell it. Used by `wire` alone, whose
-//! module `json` is its other half.
-//!
-//! serde's own `Deserialize` compiles a visitor and a parser's loop for each type, which was a tenth
-//! of the download. The code of this one is a list of calls, one for each field.
-//!
-//! | type | how it is read |
-//! |---|---|
-//! | a struct with named fields | field by field, whatever their order; others are ignored |
-//! | an enum of names | as a word |
-//! | an enum with a `tag` | as the variant that the tag names; without a tag, as the variant that is `untagged` |
-//!
-//! There is one spelling of each type, which is why these attributes are serde's. Whatever this macro
-//! doesn't know it refuses, so that the two can't come to disagree.
+//! `FromJson`: each field by a call that looks for its name.
 
-mod attributes;
-mod rename;
-
-use attributes::{ContainerAttributes, FieldAttributes, VariantAttributes};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
-use rename::Rule;
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Data, DataEnum, DeriveInput, Error, Field, Fields, Result, Type, Variant, parse_quote};
 
-/// Implements `wire::json::FromJson`.
-#[proc_macro_derive(FromJson, attributes(serde))]
-pub fn derive_from_json(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
-    let implemented = syn::parse(tokens).and_then(|input| implement(&input));
-    implemented.unwrap_or_else(|error| error.to_compile_error()).into()
-}
+use crate::attributes::{ContainerAttributes, FieldAttributes, VariantAttributes};
+use crate::rename::Rule;
 
-fn implement(input: &DeriveInput) -> Result<TokenStream> {
+pub(crate) fn implement_from_json(input: &DeriveInput) -> Result<TokenStream> {
     let container = ContainerAttributes::parse(&input.attrs)?;
     let body = match &input.data {
         Data::Struct(data) => {
@@ -81,7 +59,7 @@ fn read_fields(fields: &Fields, rule: Rule, has_defaults: bool) -> Result<TokenS
 fn read_field(field: &Field, rule: Rule, has_defaults: bool) -> Result<TokenStream> {
     let attributes = FieldAttributes::parse(&field.attrs)?;
     let name = field.ident.as_ref().ok_or_else(|| Error::new_spanned(field, "a field's name"))?;
-    let spelt = attributes.rename.unwrap_or_else(|| rule.field(&name.unraw().to_string()));
+    let spelt = attributes.spelling(name, rule);
     let call = if attributes.is_flattened {
         quote!(crate::json::FromJson::from_json(value))
     } else if has_defaults {
