@@ -110,8 +110,9 @@ impl<'a> Value<'a> {
     pub fn get(self, name: &'static str) -> Self {
         self.expect_object();
         let mut found = None;
-        for (key, value) in self.fields() {
-            if key == name && found.replace(value).is_some() {
+        let mut parts = self.parts(Kind::Object);
+        while let (Some(key), Some(value)) = (parts.next(), parts.next()) {
+            if key.is(name) && found.replace(value).is_some() {
                 value.fail("each field once");
             }
         }
@@ -170,6 +171,15 @@ impl<'a> Value<'a> {
                 self.fail("a text");
                 Cow::Borrowed("")
             }
+        }
+    }
+
+    /// Whether it is this text.
+    fn is(self, text: &str) -> bool {
+        let node = self.node();
+        match node.kind {
+            Kind::Text => text::without_quotes(self.document.source(node)) == text,
+            _ => self.text() == text,
         }
     }
 

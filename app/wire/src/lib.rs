@@ -4,6 +4,8 @@
 //! browser share. Pure: no I/O, no clock, and (without the feature `generate`) no randomness, so
 //! that it compiles for the browser as it is.
 
+#[cfg(test)]
+mod alike;
 mod alive;
 mod attachment;
 pub mod bridge;

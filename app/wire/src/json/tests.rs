@@ -1,15 +1,24 @@
 //! The parser reads what serde's reads, and refuses the rest with its place. That types are read as
-//! serde reads them is proven in `alike`.
-
-mod alike;
-mod samples;
+//! serde reads them is proven in `crate::alike`.
 
 use proptest::prelude::*;
 use serde_json::Value as Tree;
 
 use super::document::Kind;
 use super::*;
-use crate::Models;
+
+#[derive(Debug, Default, PartialEq, FromJson)]
+struct Models {
+    models: Vec<Model>,
+    #[serde(default)]
+    problems: Vec<String>,
+}
+
+#[derive(Debug, PartialEq, FromJson)]
+struct Model {
+    name: String,
+    id: String,
+}
 
 /// Any JSON, as serde has it.
 #[derive(Debug, PartialEq)]

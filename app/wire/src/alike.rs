@@ -1,5 +1,7 @@
-//! Every type that derives `FromJson` is read as serde reads it: what is complete, what lacks a
+//! Tests: every type that derives `FromJson` is read as serde reads it: what is complete, what lacks a
 //! field, and what has something else in one.
+
+mod samples;
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -9,7 +11,6 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::samples;
 use crate::json::{FromJson, from_str};
 
 /// Compares the two readers on a sample and on everything that is a small change of it.

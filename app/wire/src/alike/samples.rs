@@ -1,6 +1,6 @@
 //! A sample of each type that the browser reads, with all its fields.
 
-use super::alike::compare;
+use super::compare;
 use crate::bridge::{
     Acknowledged, ApprovalDecision, ApprovalRequest, AskedApproval, Draft, DraftTaken, Fragment,
     HistoryCleared, HistoryMessage, Inbound, MessageAccepted, Missed, Mode, ProjectDraft,
