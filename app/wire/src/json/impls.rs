@@ -1,4 +1,7 @@
 //! How the types of the standard library are read.
+//!
+//! Lists and maps are filled one by one: what collects them all at once is much more code for each
+//! type.
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64};
@@ -62,13 +65,21 @@ impl<T: FromJson> FromJson for Box<T> {
 
 impl<T: FromJson> FromJson for Vec<T> {
     fn from_json(value: Value<'_>) -> Self {
-        value.items().map(T::from_json).collect()
+        let mut items = Self::new();
+        for item in value.items() {
+            items.push(T::from_json(item));
+        }
+        items
     }
 }
 
 impl<T: FromJson> FromJson for BTreeMap<String, T> {
     fn from_json(value: Value<'_>) -> Self {
         value.expect_object();
-        value.fields().map(|(name, value)| (name.into_owned(), T::from_json(value))).collect()
+        let mut fields = Self::new();
+        for (name, value) in value.fields() {
+            fields.insert(name.into_owned(), T::from_json(value));
+        }
+        fields
     }
 }
