@@ -16,8 +16,6 @@
 #[cfg(feature = "hydrate")]
 mod browser;
 mod leptos_view;
-#[cfg(feature = "hydrate")]
-mod list;
 #[cfg(feature = "ssr")]
 mod server;
 mod template;

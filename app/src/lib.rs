@@ -38,19 +38,21 @@ mod storage;
 mod store_trouble;
 mod theme;
 mod title;
+mod view;
 mod wording;
 
 use leptos::prelude::{IntoView, SharedValue};
 use wire::json;
 use wire::server::ConfigReply;
 
-use bundle::{View, draw};
+use bundle::draw;
 use components::frame::Frame;
 use html::html;
 use pages::index::IndexPage;
 use pages::not_found::NotFoundPage;
 use pages::test::TestPage;
 use state::inbox::InboxFeed;
+use view::View;
 
 use crate::reactive::prelude::*;
 
@@ -67,13 +69,13 @@ pub fn App() -> impl IntoView {
     leptos_meta::provide_meta_context();
     let config = SharedValue::new_str(served_config).into_inner();
     provide_context(Config(json::from_str(&config).expect("the server writes its configuration")));
-    router::provide(is_page);
+    router::provide(is_page, bundle::prepare);
     mark_hydrated();
     provide_context(Waiting(count_waiting()));
     let path = router::address().path;
     let page = Memo::new(move |_| path.with(|path| Page::at(path)));
     let content = move || match page.get() {
-        Some(Page::Index) => html! { <IndexPage /> },
+        Some(Page::Index) => html! { <IndexPage draw=draw /> },
         Some(Page::Jobs) => draw(View::Jobs),
         Some(Page::JobTracking) => draw(View::JobTracking),
         Some(Page::Inbox) => draw(View::Inbox),
@@ -85,11 +87,14 @@ pub fn App() -> impl IntoView {
     html! { <Frame>{content}</Frame> }
 }
 
-/// Loads what draws the page at the address of the window. In releases that is not always there.
+/// Loads what the page at the address of the window needs. Without it the page can be read, but not
+/// used; the console says why.
 #[cfg(feature = "hydrate")]
 pub async fn load_page() {
-    #[cfg(feature = "split")]
-    router::load_first().await;
+    let (path, query) = router::now();
+    if let Some(loading) = bundle::prepare(&path, &query) {
+        let _ = loading.await;
+    }
 }
 
 /// The pages of the app.

@@ -3,6 +3,10 @@
 //! The server reads it from the request, the browser from its location. Links to pages of the app
 //! are followed here; everything else is left to the browser.
 
+use std::pin::Pin;
+
+use crate::reactive::prelude::*;
+
 /// The address. [`provide`] puts it into the context.
 #[derive(Clone, Copy)]
 pub(crate) struct Address {
@@ -10,7 +14,19 @@ pub(crate) struct Address {
     pub(crate) path: RwSignal<String>,
     /// For example `wb=%2Fsrc`.
     query: RwSignal<String>,
+    #[cfg_attr(not(feature = "hydrate"), expect(dead_code, reason = "servers have everything"))]
+    prepare: Prepare,
 }
+
+/// Begins to load what an address needs; `None` if that is there.
+pub(crate) type Prepare = fn(&str, &str) -> Option<Loading>;
+
+/// Loads what an address needs.
+pub(crate) type Loading = Pin<Box<dyn Future<Output = Result<(), NotLoaded>>>>;
+
+/// What an address needs could not be loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotLoaded;
 
 impl Address {
     /// Tracks both the path and the arguments.
@@ -48,10 +64,10 @@ pub(crate) fn address() -> Address {
 }
 
 /// Reads the address and, in the browser, follows it. `is_page` tells which paths are pages of the
-/// app.
-pub(crate) fn provide(is_page: fn(&str) -> bool) {
+/// app, `prepare` loads what is not there.
+pub(crate) fn provide(is_page: fn(&str) -> bool, prepare: Prepare) {
     let (path, query) = now();
-    let address = Address { path: RwSignal::new(path), query: RwSignal::new(query) };
+    let address = Address { path: RwSignal::new(path), query: RwSignal::new(query), prepare };
     provide_context(address);
     #[cfg(feature = "hydrate")]
     browser::follow(address, is_page);
@@ -145,12 +161,7 @@ fn now() -> (String, String) {
 }
 
 #[cfg(feature = "hydrate")]
-use browser::now;
-
-#[cfg(feature = "split")]
-pub(crate) use browser::load_first;
-
-use crate::reactive::prelude::*;
+pub(crate) use browser::now;
 
 #[cfg(feature = "hydrate")]
 mod browser {
@@ -159,9 +170,7 @@ mod browser {
     use web_sys::wasm_bindgen::{JsCast, JsValue};
     use web_sys::{Element, HtmlAnchorElement};
 
-    use super::Address;
-    #[cfg(feature = "split")]
-    use crate::bundle::{NotLoaded, View, load};
+    use super::{Address, NotLoaded};
 
     /// What happens in the history of the browser.
     #[derive(Clone, Copy, PartialEq, Eq)]
@@ -170,7 +179,7 @@ mod browser {
         Same,
     }
 
-    pub(super) fn now() -> (String, String) {
+    pub(crate) fn now() -> (String, String) {
         let location = window().location();
         let query = location.search().unwrap_or_default();
         let query = query.strip_prefix('?').unwrap_or(&query).to_owned();
@@ -221,49 +230,23 @@ mod browser {
         }
     }
 
-    /// Shows what is at the address of the window.
-    #[cfg(not(feature = "split"))]
+    /// Shows what is at the address of the window, once what it needs is there. What was shown before
+    /// stays until then.
     fn show(address: Address) {
         let (path, query) = now();
-        address.set(path, query);
-    }
-
-    /// Shows what is at the address of the window, once its bundle is there. What was shown before
-    /// stays until then.
-    #[cfg(feature = "split")]
-    fn show(address: Address) {
+        let Some(loading) = (address.prepare)(&path, &query) else {
+            return address.set(path, query);
+        };
         spawn_local(async move {
-            loop {
-                let (path, query) = now();
-                if load_view(&path, &query).await.is_err() {
-                    // The server may be another one by now, with other bundles.
+            match loading.await {
+                // Somebody may have gone on meanwhile.
+                Ok(()) => show(address),
+                // The server may be another one by now, with other files.
+                Err(NotLoaded) => {
                     let _ = window().location().reload();
-                    return;
-                }
-                // Unless somebody went on meanwhile.
-                if now() == (path, query) {
-                    break;
                 }
             }
-            let (path, query) = now();
-            address.set(path, query);
         });
-    }
-
-    #[cfg(feature = "split")]
-    async fn load_view(path: &str, query: &str) -> Result<(), NotLoaded> {
-        match View::at(path, query) {
-            Some(view) => load(view).await,
-            None => Ok(()),
-        }
-    }
-
-    /// Loads the bundle of the page that the server rendered. Without it the page can be read, but not
-    /// used; the console says why.
-    #[cfg(feature = "split")]
-    pub(crate) async fn load_first() {
-        let (path, query) = now();
-        let _ = load_view(&path, &query).await;
     }
 }
 

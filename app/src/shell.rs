@@ -14,8 +14,8 @@ use leptos_axum::ResponseOptions;
 use leptos_meta::MetaTags;
 
 use crate::App;
-use crate::bundle::View;
 use crate::router::now;
+use crate::view::View;
 
 /// The paths of the built browser side. Releases have content hashes in their names.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]

@@ -8,6 +8,8 @@
 //! A live piece is drawn anew when its signals change. The nodes that were there are adapted where
 //! tags agree, so that focus, selection and scroll positions survive, and replaced elsewhere.
 
+mod list;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -16,10 +18,10 @@ use web_sys::wasm_bindgen::closure::Closure;
 use web_sys::wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Comment, Node, Text as TextNode};
 
-use super::list::{List, find_list, place_list};
 use super::value::{Text, Value};
 use super::{Element, Handler, Html, Kind, Part};
 use crate::reactive::prelude::*;
+use list::{List, find_list, place_list};
 
 /// What markup became.
 pub(crate) enum Placed {

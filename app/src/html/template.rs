@@ -100,7 +100,9 @@ impl Template {
     fn fill_part(&mut self, mark: char, part: Option<Part>) {
         let gap = self.advance();
         debug_assert_eq!(gap, Some((mark, "")), "gaps are filled in their order");
-        part.into_iter().for_each(|part| self.add_part(part));
+        if let Some(part) = part {
+            self.add_part(part);
+        }
     }
 
     /// Reads on, past the next gap: its mark, and the name that follows it.

@@ -10,12 +10,12 @@ use wire::{SessionId, TaskId};
 use session::SessionView;
 pub(crate) use setup::Setup;
 
-use crate::bundle::{View, draw};
 use crate::config;
 use crate::html::{Html, IntoHtml, html};
 use crate::reactive::prelude::*;
 use crate::router::address;
 use crate::title::window_title;
+use crate::view::View;
 
 /// The URL of a running session.
 pub(crate) fn session_url(id: SessionId) -> String {
@@ -31,8 +31,9 @@ fn session_query(id: SessionId, task: Option<TaskId>) -> String {
     query
 }
 
+/// The page. `draw` draws its parts, whose code may be loaded later than the page's own.
 #[component]
-pub(crate) fn IndexPage() -> Html {
+pub(crate) fn IndexPage(draw: fn(View) -> Html) -> Html {
     let address = address();
     let session = Memo::new(move |_| address.argument("session"));
     let notices = config().notices.into_iter();

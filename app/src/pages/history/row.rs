@@ -30,9 +30,10 @@ pub(super) fn draw_row(item: &HistoryItem, listing: Listing, menu: Menu) -> Html
             return draw_rename(session, old.clone(), listing);
         }
         let text = text.clone();
-        match url.clone() {
-            Some(url) => html! { <a class="history-title" href=url>{text}</a> },
-            None => html! { <span class="history-title">{text}</span> },
+        if let Some(url) = url.clone() {
+            html! { <a class="history-title" href=url>{text}</a> }
+        } else {
+            html! { <span class="history-title">{text}</span> }
         }
     };
     let trouble = move || {

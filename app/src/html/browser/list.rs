@@ -7,8 +7,8 @@ use std::rc::Rc;
 use leptos::prelude::RenderEffect;
 use web_sys::{Comment, Node};
 
-use super::browser::{Placed, SharedWalk, create_end, find, insert, place};
-use super::{Html, Items};
+use super::{Placed, SharedWalk, create_end, find, insert, place};
+use crate::html::{Html, Items};
 use crate::reactive::prelude::*;
 
 /// A list in the document; the comment ends it.
