@@ -10,6 +10,7 @@ mod selection;
 mod status_bar;
 mod summary;
 mod tabs;
+mod works;
 
 use wire::JobId;
 use wire::chart::ChartNode;

@@ -7,7 +7,7 @@ use leptos::html::{Div, Span};
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Element, HtmlElement};
 
-use super::overview::Works;
+use super::works::Works;
 use crate::components::icon::draw_icon;
 use crate::components::reveal::reveal;
 use crate::components::work_mark::work_dot;

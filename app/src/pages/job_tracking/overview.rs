@@ -8,6 +8,7 @@ use web_sys::{Element, HtmlElement};
 use wire::chart::Chart;
 
 use super::outline::{Filters, draw_chips, draw_outline};
+use super::works::Works;
 use super::{Page, json, node_status};
 use crate::components::flow_chart::FlowChart;
 use crate::components::icon::draw_icon;
@@ -15,10 +16,8 @@ use crate::html::{Html, each, html};
 use crate::icon::Icon;
 use crate::preference::{self, Preference};
 use crate::reactive::prelude::*;
-use crate::state::job::{JobState, Span};
-use crate::state::outline::tree::{Tree, read_tree};
-use crate::state::outline::{Cell, Outline, WorkFacts};
-use crate::state::tracking::facts;
+use crate::state::job::JobState;
+use crate::state::outline::Cell;
 
 /// From more tasks on, a job is shown as an outline at first.
 const MOST_IN_CHART: usize = 24;
@@ -67,45 +66,9 @@ impl View {
     }
 }
 
-/// The works of the job, and how they stand.
-#[derive(Clone, Copy)]
-pub(super) struct Works {
-    pub(super) page: Page,
-    tree: StoredValue<Vec<Tree>>,
-}
-
-impl Works {
-    /// Looks at all works; tracked.
-    pub(super) fn look<T>(self, look: impl FnOnce(Outline<'_>) -> T) -> T {
-        self.tree.with_value(|tree| match self.page.tracking {
-            None => {
-                let facts = |_| WorkFacts::default();
-                look(Outline { tree, facts: &facts, job: None, now: 0, filter: None, choices: &[] })
-            }
-            Some(tracking) => {
-                let now = tracking.now();
-                // In a run of another job the numbers mean other works.
-                let is_own = self.page.shows_its_run();
-                tracking.job.with(|job| {
-                    let facts = |work| if is_own { facts(job, work) } else { WorkFacts::default() };
-                    let span = Some(if is_own { job.span } else { Span::default() });
-                    look(Outline {
-                        tree,
-                        facts: &facts,
-                        job: span,
-                        now,
-                        filter: None,
-                        choices: &[],
-                    })
-                })
-            }
-        })
-    }
-}
-
 /// The strip and the views of a job.
 pub(super) fn draw_overview(page: Page, chart: Chart) -> Html {
-    let works = Works { page, tree: StoredValue::new(read_tree(&chart)) };
+    let works = Works::new(page, &chart);
     let count = chart.nodes.iter().filter(|node| node.hint.work_id().is_some()).count();
     let chosen = RwSignal::new(None::<View>);
     Effect::new(move |_| {
