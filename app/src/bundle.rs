@@ -1,7 +1,7 @@
 //! The code of the pages, in bundles of which a browser loads those that it needs.
 //!
 //! ```text
-//!  a release:       the frame, always ◄─ start │ session │ jobs │ lists, before their pages are drawn
+//!  a release:       the frame, always ◄─ start │ session │ job │ lists, before their pages are drawn
 //!  everything else: one file
 //! ```
 //!
@@ -58,8 +58,8 @@ macro_rules! views {
 views! {
     start start: Start => html! { <Setup /> };
     session session: Session => html! { <SessionInAddress /> };
-    jobs matrix: Jobs => html! { <JobsPage /> };
-    jobs tracking: JobTracking => html! { <JobTrackingPage /> };
+    start matrix: Jobs => html! { <JobsPage /> };
+    job tracking: JobTracking => html! { <JobTrackingPage /> };
     lists inbox: Inbox => html! { <InboxPage /> };
     lists history: History => html! { <HistoryPage /> };
     lists bridge: Bridge => html! { <BridgePage /> };

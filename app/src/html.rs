@@ -26,8 +26,10 @@ mod tests;
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::marker::PhantomData;
 
 use send_wrapper::SendWrapper;
+use web_sys::wasm_bindgen::JsCast;
 
 pub(crate) use markup::html;
 pub(crate) use template::Template;
@@ -44,7 +46,7 @@ enum Kind {
     /// Several in a row; none draws nothing.
     Fragment(Vec<Html>),
     /// Drawn again whenever a signal changes that it reads.
-    Live(Box<dyn FnMut() -> Html + Send>),
+    Live(Box<dyn Draw>),
     /// One piece per item of a list that changes.
     List(Box<dyn Items + Send>),
 }
@@ -70,7 +72,36 @@ enum Part {
     Reference(Box<dyn FnOnce(&web_sys::Element) + Send>),
 }
 
-type Handler = Box<dyn FnMut(web_sys::Event)>;
+type Handler = Box<dyn Handle>;
+
+/// What draws a piece. This and the other traits with one method have smaller tables than those of
+/// closures, and there are very many.
+trait Draw: Send {
+    fn draw(&mut self) -> Html;
+}
+
+struct Drawing<F>(F);
+
+impl<F: FnMut() -> T + Send, T: IntoHtml> Draw for Drawing<F> {
+    fn draw(&mut self) -> Html {
+        (self.0)().into_html()
+    }
+}
+
+/// What is done about an event.
+#[cfg_attr(not(feature = "hydrate"), expect(dead_code, reason = "only browsers have events"))]
+trait Handle {
+    fn handle(&mut self, event: web_sys::Event);
+}
+
+/// Handles events of one type.
+struct Handling<E, F>(F, PhantomData<fn(E)>);
+
+impl<E: JsCast, F: FnMut(E)> Handle for Handling<E, F> {
+    fn handle(&mut self, event: web_sys::Event) {
+        (self.0)(event.unchecked_into());
+    }
+}
 
 /// The items of a list: each is visited with its key and what draws it. Those that are drawn
 /// already are visited only.
@@ -93,7 +124,7 @@ impl Html {
         if cfg!(feature = "hydrate")
             && let Kind::Element(element) = &mut self.0
         {
-            let handler: Handler = Box::new(handler);
+            let handler: Handler = Box::new(Handling(handler, PhantomData));
             element.parts.push(Part::Listener(event.into(), SendWrapper::new(handler)));
         }
         self
@@ -210,8 +241,8 @@ where
     F: FnMut() -> T + Send + 'static,
     T: IntoHtml,
 {
-    fn into_html(mut self) -> Html {
-        Html(Kind::Live(Box::new(move || self().into_html())))
+    fn into_html(self) -> Html {
+        Html(Kind::Live(Box::new(Drawing(self))))
     }
 }
 

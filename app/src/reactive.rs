@@ -24,9 +24,11 @@ mod tests;
 
 use std::any::Any;
 
+use leptos::reactive::signal::guards::{Plain, ReadGuard, UntrackedWriteGuard};
+
 use cell::RwSignal;
 use effect::untrack;
-use memo::Memo;
+use memo::{Computed, Memo};
 use stored::StoredValue;
 
 /// A value of any type.
@@ -35,32 +37,69 @@ type Slot = Box<dyn Any + Send + Sync>;
 /// What a disposed signal says to who reads it all the same.
 const DISPOSED: &str = "nobody reads a signal of a page that was left";
 
+/// What is looked at, while it is looked at.
+pub(crate) enum Held {
+    Slot(ReadGuard<Slot, Plain<Slot>>),
+    Computed(Computed),
+    Derived(Slot),
+}
+
+impl Held {
+    /// The value, which is known to be of this type.
+    #[inline(never)]
+    fn value<T: 'static>(&self) -> &T {
+        self.any().downcast_ref().expect(OTHER_TYPE)
+    }
+
+    fn any(&self) -> &dyn Any {
+        match self {
+            Self::Slot(slot) => &***slot,
+            Self::Computed(computed) => computed.value(),
+            Self::Derived(slot) => &**slot,
+        }
+    }
+}
+
+/// What can't be wrong: the types are those with which a signal was made.
+const OTHER_TYPE: &str = "a signal holds what it was made for";
+
+/// The value of a slot, which is known to be of this type.
+#[inline(never)]
+fn value_mut<T: 'static>(slot: &mut Slot) -> &mut T {
+    slot.downcast_mut().expect(OTHER_TYPE)
+}
+
+fn present(held: Option<Held>) -> Held {
+    held.expect(DISPOSED)
+}
+
 /// Reading of something that changes.
 pub(crate) trait Readable {
     /// What it holds.
     type Value: 'static;
 
-    /// Shows the value, unless it was disposed. If it is tracked, who looks is told of changes.
-    fn look(&self, tracked: bool, see: &mut dyn FnMut(&Self::Value));
+    /// Holds the value as it is; `None` if it was disposed. If it is tracked, who looks is told of
+    /// changes.
+    fn hold(&self, tracked: bool) -> Option<Held>;
 
     /// Looks at the value; `None` if it was disposed.
     fn try_with<R>(&self, see: impl FnOnce(&Self::Value) -> R) -> Option<R> {
-        once(see, |see| self.look(true, see))
+        Some(see(self.hold(true)?.value()))
     }
 
     /// Looks at the value without following it; `None` if it was disposed.
     fn try_with_untracked<R>(&self, see: impl FnOnce(&Self::Value) -> R) -> Option<R> {
-        once(see, |see| self.look(false, see))
+        Some(see(self.hold(false)?.value()))
     }
 
     /// Looks at the value.
     fn with<R>(&self, see: impl FnOnce(&Self::Value) -> R) -> R {
-        self.try_with(see).expect(DISPOSED)
+        see(present(self.hold(true)).value())
     }
 
     /// Looks at the value without following it.
     fn with_untracked<R>(&self, see: impl FnOnce(&Self::Value) -> R) -> R {
-        self.try_with_untracked(see).expect(DISPOSED)
+        see(present(self.hold(false)).value())
     }
 
     /// A copy of the value.
@@ -92,17 +131,20 @@ pub(crate) trait Readable {
 
     /// Follows the value.
     fn track(&self) {
-        self.look(true, &mut |_| ());
+        self.hold(true);
     }
 }
 
 /// Changing of something that can be looked at.
 pub(crate) trait Writable: Readable {
-    /// Lets the value be changed, unless it was disposed; then tells who follows it if wished.
-    fn change(&self, tells: bool, change: &mut dyn FnMut(&mut Self::Value));
+    /// Holds the value to change it; `None` if it was disposed.
+    fn hold_mut(&self) -> Option<UntrackedWriteGuard<Slot>>;
 
     /// Replaces the value; gives it back if it was disposed.
     fn try_set(&self, value: Self::Value) -> Option<Self::Value>;
+
+    /// Tells who follows it that it has changed.
+    fn notify(&self);
 
     /// Replaces the value.
     fn set(&self, value: Self::Value) {
@@ -111,41 +153,20 @@ pub(crate) trait Writable: Readable {
 
     /// Changes the value; `None` if it was disposed.
     fn try_update<R>(&self, change: impl FnOnce(&mut Self::Value) -> R) -> Option<R> {
-        once_mut(change, |change| self.change(true, change))
+        let result = self.try_update_untracked(change);
+        self.notify();
+        result
     }
 
     /// Changes the value, and tells nobody; `None` if it was disposed.
     fn try_update_untracked<R>(&self, change: impl FnOnce(&mut Self::Value) -> R) -> Option<R> {
-        once_mut(change, |change| self.change(false, change))
+        Some(change(value_mut(&mut *self.hold_mut()?)))
     }
 
     /// Changes the value.
     fn update(&self, change: impl FnOnce(&mut Self::Value)) {
         self.try_update(change);
     }
-
-    /// Tells who follows it that it has changed.
-    fn notify(&self) {
-        self.change(true, &mut |_| ());
-    }
-}
-
-/// Passes a closure that is called at most once as one that may be called more often, which needs no
-/// type of its own for each closure.
-fn once<T, R>(see: impl FnOnce(&T) -> R, call: impl FnOnce(&mut dyn FnMut(&T))) -> Option<R> {
-    let (mut see, mut result) = (Some(see), None);
-    call(&mut |value| result = see.take().map(|see| see(value)));
-    result
-}
-
-/// As [`once`], for what changes.
-fn once_mut<T, R>(
-    change: impl FnOnce(&mut T) -> R,
-    call: impl FnOnce(&mut dyn FnMut(&mut T)),
-) -> Option<R> {
-    let (mut change, mut result) = (Some(change), None);
-    call(&mut |value| result = change.take().map(|change| change(value)));
-    result
 }
 
 /// By hand, because deriving would require the same traits of `T`.

@@ -38,9 +38,9 @@ impl View {
     #[cfg(feature = "ssr")]
     pub(crate) fn bundle(self) -> &'static str {
         match self {
-            Self::Start => "start",
+            Self::Start | Self::Jobs => "start",
             Self::Session => "session",
-            Self::Jobs | Self::JobTracking => "jobs",
+            Self::JobTracking => "job",
             Self::Inbox | Self::History | Self::Bridge => "lists",
         }
     }

@@ -18,8 +18,8 @@ use web_sys::wasm_bindgen::closure::Closure;
 use web_sys::wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Comment, Node, Text as TextNode};
 
-use super::value::{Text, Value};
-use super::{Element, Handler, Html, Kind, Part};
+use super::value::{Compute, Text, Value};
+use super::{Draw, Element, Handler, Html, Kind, Part};
 use crate::reactive::prelude::*;
 use list::{List, find_list, place_list};
 
@@ -161,14 +161,14 @@ pub(super) fn place(html: Html, parent: &Node, before: Option<&Node>) -> Placed 
 
 /// Draws now, by `first` unless there is something to adapt, and again with every change.
 fn live(
-    mut draw: Box<dyn FnMut() -> Html + Send>,
+    mut draw: Box<dyn Draw>,
     end: Rc<RefCell<Option<Comment>>>,
     before: Option<Placed>,
     first: impl FnOnce(Html) -> Placed + 'static,
 ) -> RenderEffect<Placed> {
     let mut first: Option<Box<dyn FnOnce(Html) -> Placed>> = Some(Box::new(first));
     let redraw = move |placed: Option<Placed>| {
-        let html = draw();
+        let html = draw.draw();
         match (placed, first.take()) {
             (None, Some(first)) => first(html),
             (placed, _) => {
@@ -359,9 +359,9 @@ impl PlacedElement {
         match value {
             Value::Fixed(_) if is_rendered => {}
             Value::Fixed(text) => set(&self.node, name, text.as_deref()),
-            Value::Live(read) => {
+            Value::Live(value) => {
                 let node = self.node.clone();
-                self.effects.push(keep(node, set, name, read, is_property, is_rendered));
+                self.effects.push(keep(node, set, name, value, is_property, is_rendered));
             }
         }
     }
@@ -427,7 +427,7 @@ impl Listener {
         let closure = Closure::new(move |event: web_sys::Event| {
             // Taken out while it runs: it may cause the same event again.
             let Some(mut handler) = slot.take() else { return };
-            handler(event);
+            handler.handle(event);
             slot.borrow_mut().get_or_insert(handler);
         });
         // Fails for no valid name.
@@ -450,12 +450,12 @@ fn keep(
     node: web_sys::Element,
     set: Setter,
     name: &'static str,
-    mut read: Box<dyn FnMut() -> Text + Send>,
+    mut value: Box<dyn Compute>,
     is_property: bool,
     mut is_rendered: bool,
 ) -> RenderEffect<Text> {
     RenderEffect::new(move |before: Option<Text>| {
-        let text = read();
+        let text = value.compute();
         // A property may have been changed by its user since it was set.
         let is_new = is_property || before.as_ref() != Some(&text);
         if !std::mem::take(&mut is_rendered) && is_new {

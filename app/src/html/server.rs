@@ -36,7 +36,7 @@ impl Html {
                 }
             }
             Kind::Live(mut draw) => {
-                draw().write(page, after_text);
+                draw.draw().write(page, after_text);
                 page.push_str(END);
                 *after_text = false;
             }
@@ -95,7 +95,7 @@ impl Value {
     fn now(self) -> super::value::Text {
         match self {
             Self::Fixed(text) => text,
-            Self::Live(mut read) => read(),
+            Self::Live(mut value) => value.compute(),
         }
     }
 }

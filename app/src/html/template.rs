@@ -2,13 +2,15 @@
 //!
 //! A call for each tag and attribute would be several times as long.
 
+use std::marker::PhantomData;
+
 use leptos::ev::EventDescriptor;
 use leptos::html::ElementType;
 use send_wrapper::SendWrapper;
 use web_sys::wasm_bindgen::JsCast;
 
 use super::value::{IntoValue, Value};
-use super::{Element, Handler, Html, IntoHtml, Kind, Part};
+use super::{Element, Handler, Handling, Html, IntoHtml, Kind, Part};
 use crate::reactive::prelude::*;
 
 #[path = "../../markup/src/marks.rs"]
@@ -44,12 +46,12 @@ impl Template {
     pub(crate) fn on<E: EventDescriptor>(
         &mut self,
         event: E,
-        mut handler: impl FnMut(E::EventType) + 'static,
+        handler: impl FnMut(E::EventType) + 'static,
     ) where
-        E::EventType: JsCast,
+        E::EventType: JsCast + 'static,
     {
         if cfg!(feature = "hydrate") {
-            let handler: Handler = Box::new(move |event| handler(event.unchecked_into()));
+            let handler: Handler = Box::new(Handling(handler, PhantomData));
             let part = Part::Listener(event.name(), SendWrapper::new(handler));
             self.fill_part(marks::LISTENER, Some(part));
         } else {

@@ -10,7 +10,20 @@ pub(crate) type Text = Option<Cow<'static, str>>;
 /// A value that may change.
 pub(crate) enum Value {
     Fixed(Text),
-    Live(Box<dyn FnMut() -> Text + Send>),
+    Live(Box<dyn Compute>),
+}
+
+/// What computes a value.
+pub(crate) trait Compute: Send {
+    fn compute(&mut self) -> Text;
+}
+
+struct Computing<F>(F);
+
+impl<F: FnMut() -> T + Send, T: IntoText> Compute for Computing<F> {
+    fn compute(&mut self) -> Text {
+        (self.0)().into_text()
+    }
 }
 
 /// What is a text, or nothing: true is present and empty, false is absent.
@@ -68,8 +81,8 @@ where
     F: FnMut() -> T + Send + 'static,
     T: IntoText,
 {
-    fn into_value(mut self) -> Value {
-        Value::Live(Box::new(move || self().into_text()))
+    fn into_value(self) -> Value {
+        Value::Live(Box::new(Computing(self)))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Values that are changed from outside.
 
-use std::any::Any;
 use std::marker::PhantomData;
 
+use ::leptos::reactive::signal::guards::UntrackedWriteGuard;
 use leptos::prelude as leptos;
-use leptos::{IsDisposed, Notify, Set, UpdateUntracked, With, WithUntracked};
+use leptos::{IsDisposed, Notify, Read, ReadUntracked, Set, Write};
 
-use super::{Readable, Slot, Writable, copy};
+use super::{Held, Readable, Slot, Writable, copy};
 
 /// A value that lives as long as the owner in which it was made.
 pub(crate) struct RwSignal<T> {
@@ -48,7 +48,7 @@ impl<T> RwSignal<T> {
 
 /// What is the same for both. The functions about slots exist once for each.
 macro_rules! cells {
-    ($($cell:ident: $see:ident $change:ident;)*) => {$(
+    ($($cell:ident: $hold:ident;)*) => {$(
         impl<T: Send + Sync + 'static> $cell<T> {
             pub(crate) fn new(value: T) -> Self {
                 Self { inner: leptos::$cell::new(Box::new(value)), value: PhantomData }
@@ -58,18 +58,14 @@ macro_rules! cells {
         impl<T: 'static> Readable for $cell<T> {
             type Value = T;
 
-            fn look(&self, tracked: bool, see: &mut dyn FnMut(&T)) {
-                $see(&self.inner, tracked, &mut |slot| {
-                    slot.downcast_ref().into_iter().for_each(&mut *see);
-                });
+            fn hold(&self, tracked: bool) -> Option<Held> {
+                $hold(&self.inner, tracked)
             }
         }
 
         impl<T: Send + Sync + 'static> Writable for $cell<T> {
-            fn change(&self, tells: bool, change: &mut dyn FnMut(&mut T)) {
-                $change(&self.inner, tells, &mut |slot| {
-                    slot.downcast_mut().into_iter().for_each(&mut *change);
-                });
+            fn hold_mut(&self) -> Option<UntrackedWriteGuard<Slot>> {
+                self.inner.try_write_untracked()
             }
 
             #[inline(never)]
@@ -77,31 +73,20 @@ macro_rules! cells {
                 let refused = self.inner.try_set(Box::new(value))?;
                 refused.downcast().ok().map(|value| *value)
             }
-        }
 
-        pub(super) fn $see(
-            cell: &leptos::$cell<Slot>,
-            tracked: bool,
-            see: &mut dyn FnMut(&dyn Any),
-        ) {
-            let see = |slot: &Slot| see(&**slot);
-            if tracked { cell.try_with(see) } else { cell.try_with_untracked(see) };
-        }
-
-        fn $change(
-            cell: &leptos::$cell<Slot>,
-            tells: bool,
-            change: &mut dyn FnMut(&mut dyn Any),
-        ) {
-            let changed = cell.try_update_untracked(|slot| change(&mut **slot));
-            if tells && changed.is_some() {
-                cell.notify();
+            fn notify(&self) {
+                self.inner.notify();
             }
+        }
+
+        pub(super) fn $hold(cell: &leptos::$cell<Slot>, tracked: bool) -> Option<Held> {
+            let slot = if tracked { cell.try_read() } else { cell.try_read_untracked() };
+            slot.map(Held::Slot)
         }
     )*};
 }
 
 cells! {
-    RwSignal: see_owned change_owned;
-    ArcRwSignal: see_shared change_shared;
+    RwSignal: hold_owned;
+    ArcRwSignal: hold_shared;
 }

@@ -12,14 +12,29 @@ pub(crate) struct Effect;
 impl Effect {
     /// Does it once the page is there. It is given what it returned last.
     #[expect(clippy::new_ret_no_self, reason = "nobody holds an effect: its owner does")]
-    pub(crate) fn new<T: 'static>(mut act: impl FnMut(Option<T>) -> T + 'static) {
-        let mut last = None;
-        run(Box::new(move || last = Some(act(last.take()))));
+    pub(crate) fn new<T: 'static>(act: impl FnMut(Option<T>) -> T + 'static) {
+        run(Box::new(Acting { act, last: None }));
     }
 }
 
-fn run(mut act: Box<dyn FnMut()>) {
-    leptos::Effect::new(move |_| act());
+/// What an effect does. A trait of its own, as a closure's has more in its table than is needed.
+trait Act {
+    fn act(&mut self);
+}
+
+struct Acting<T, F> {
+    act: F,
+    last: Option<T>,
+}
+
+impl<T, F: FnMut(Option<T>) -> T> Act for Acting<T, F> {
+    fn act(&mut self) {
+        self.last = Some((self.act)(self.last.take()));
+    }
+}
+
+fn run(mut act: Box<dyn Act>) {
+    leptos::Effect::new(move |_| act.act());
 }
 
 /// Reads without following.

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use leptos::prelude as leptos;
-use leptos::{With, WithUntracked};
+use leptos::{Get, GetUntracked};
 
-use super::{Readable, copy};
+use super::{Held, Readable, copy};
 
 /// A value that is computed again when what it was computed from changes. Who follows it is told only if
 /// it has become another one.
@@ -22,7 +22,7 @@ pub(super) type Inner = leptos::Memo<Computed>;
 
 /// A value that can be compared with another one of its type.
 #[derive(Clone)]
-pub(super) struct Computed(Arc<dyn Same>);
+pub(crate) struct Computed(Arc<dyn Same>);
 
 trait Same: Send + Sync {
     fn value(&self) -> &dyn Any;
@@ -39,20 +39,22 @@ impl<T: PartialEq + Send + Sync + 'static> Same for T {
     }
 }
 
+impl Computed {
+    pub(super) fn value(&self) -> &dyn Any {
+        self.0.value()
+    }
+}
+
 impl PartialEq for Computed {
     fn eq(&self, other: &Self) -> bool {
-        self.0.is_same(other.0.value())
+        self.0.is_same(other.value())
     }
 }
 
 impl<T: PartialEq + Send + Sync + 'static> Memo<T> {
     /// Computes it when it is looked at for the first time.
     pub(crate) fn new(compute: impl Fn(Option<&T>) -> T + Send + Sync + 'static) -> Self {
-        let inner = new(Box::new(move |before| {
-            let before = before.and_then(|before| before.0.value().downcast_ref());
-            Computed(Arc::new(compute(before)))
-        }));
-        Self { inner, value: PhantomData }
+        Self { inner: new(Box::new(Computing(compute, PhantomData))), value: PhantomData }
     }
 }
 
@@ -66,24 +68,34 @@ impl<T> Memo<T> {
 impl<T: 'static> Readable for Memo<T> {
     type Value = T;
 
-    fn look(&self, tracked: bool, see: &mut dyn FnMut(&T)) {
-        see_computed(self.inner, tracked, &mut |value| {
-            value.downcast_ref().into_iter().for_each(&mut *see);
-        });
+    fn hold(&self, tracked: bool) -> Option<Held> {
+        hold_computed(self.inner, tracked)
     }
 }
 
-type Compute = Box<dyn Fn(Option<&Computed>) -> Computed + Send + Sync>;
-
-fn new(compute: Compute) -> Inner {
-    leptos::Memo::new(compute)
+/// What computes a memo. A trait of its own, as a closure's has more in its table than is needed.
+trait Compute: Send + Sync {
+    fn compute(&self, before: Option<&Computed>) -> Computed;
 }
 
-pub(super) fn see_computed(memo: Inner, tracked: bool, see: &mut dyn FnMut(&dyn Any)) {
-    let see = |computed: &Computed| see(computed.0.value());
-    if tracked {
-        memo.try_with(see)
-    } else {
-        memo.try_with_untracked(see)
-    };
+struct Computing<T, F>(F, PhantomData<fn() -> T>);
+
+impl<T, F> Compute for Computing<T, F>
+where
+    T: PartialEq + Send + Sync + 'static,
+    F: Fn(Option<&T>) -> T + Send + Sync,
+{
+    fn compute(&self, before: Option<&Computed>) -> Computed {
+        let before = before.and_then(|before| before.value().downcast_ref());
+        Computed(Arc::new(self.0(before)))
+    }
+}
+
+fn new(compute: Box<dyn Compute>) -> Inner {
+    leptos::Memo::new(move |before| compute.compute(before))
+}
+
+pub(super) fn hold_computed(memo: Inner, tracked: bool) -> Option<Held> {
+    let computed = if tracked { memo.try_get() } else { memo.try_get_untracked() };
+    computed.map(Held::Computed)
 }

@@ -3,12 +3,12 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use leptos::WithValue;
+use leptos::GetValue;
 use leptos::prelude as leptos;
 
-use super::cell::see_owned;
-use super::memo::{Inner, see_computed};
-use super::{Memo, Readable, RwSignal, Slot, copy, untrack};
+use super::cell::hold_owned;
+use super::memo::{Inner, hold_computed};
+use super::{Held, Memo, Readable, RwSignal, Slot, copy, untrack};
 
 /// A value that somebody else changes or computes.
 pub(crate) struct Signal<T> {
@@ -62,18 +62,18 @@ impl<T> From<Memo<T>> for Signal<T> {
 impl<T: 'static> Readable for Signal<T> {
     type Value = T;
 
-    fn look(&self, tracked: bool, see: &mut dyn FnMut(&T)) {
-        let see = &mut |value: &dyn std::any::Any| {
-            value.downcast_ref().into_iter().for_each(&mut *see);
-        };
-        match self.source {
-            Source::Cell(cell) => see_owned(&cell, tracked, see),
-            Source::Memo(memo) => see_computed(memo, tracked, see),
-            Source::Derived(derive) => {
-                let Some(derive) = derive.try_with_value(Clone::clone) else { return };
-                let value = if tracked { derive() } else { untrack(|| derive()) };
-                see(&*value);
-            }
+    fn hold(&self, tracked: bool) -> Option<Held> {
+        hold(self.source, tracked)
+    }
+}
+
+fn hold(source: Source, tracked: bool) -> Option<Held> {
+    match source {
+        Source::Cell(cell) => hold_owned(&cell, tracked),
+        Source::Memo(memo) => hold_computed(memo, tracked),
+        Source::Derived(derive) => {
+            let derive = derive.try_get_value()?;
+            Some(Held::Derived(if tracked { derive() } else { untrack(|| derive()) }))
         }
     }
 }

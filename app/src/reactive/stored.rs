@@ -3,9 +3,9 @@
 use std::marker::PhantomData;
 
 use leptos::prelude as leptos;
-use leptos::{IsDisposed, UpdateValue, WithValue};
+use leptos::{IsDisposed, ReadValue, WriteValue};
 
-use super::{DISPOSED, Slot, copy, once, once_mut};
+use super::{DISPOSED, Held, Slot, copy, value_mut};
 
 /// A value that lives as long as the owner in which it was made. Its changes tell nobody.
 pub(crate) struct StoredValue<T> {
@@ -22,9 +22,7 @@ impl<T: Send + Sync + 'static> StoredValue<T> {
 
     /// Looks at the value; `None` if it was disposed.
     pub(crate) fn try_with_value<R>(self, see: impl FnOnce(&T) -> R) -> Option<R> {
-        once(see, |see| {
-            look(self.inner, &mut |slot| slot.downcast_ref().into_iter().for_each(&mut *see));
-        })
+        Some(see(self.inner.try_read_value().map(Held::Slot)?.value()))
     }
 
     /// Looks at the value.
@@ -50,9 +48,7 @@ impl<T: Send + Sync + 'static> StoredValue<T> {
 
     /// Changes the value; `None` if it was disposed.
     pub(crate) fn try_update_value<R>(self, change: impl FnOnce(&mut T) -> R) -> Option<R> {
-        once_mut(change, |change| {
-            update(self.inner, &mut |slot| slot.downcast_mut().into_iter().for_each(&mut *change));
-        })
+        Some(change(value_mut(&mut *self.inner.try_write_value()?)))
     }
 
     /// Changes the value.
@@ -78,12 +74,4 @@ impl<T> StoredValue<T> {
     pub(crate) fn is_disposed(self) -> bool {
         self.inner.is_disposed()
     }
-}
-
-fn look(stored: leptos::StoredValue<Slot>, see: &mut dyn FnMut(&dyn std::any::Any)) {
-    stored.try_with_value(|slot| see(&**slot));
-}
-
-fn update(stored: leptos::StoredValue<Slot>, change: &mut dyn FnMut(&mut dyn std::any::Any)) {
-    stored.try_update_value(|slot| change(&mut **slot));
 }

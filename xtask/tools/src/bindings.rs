@@ -9,6 +9,8 @@ use wasm_bindgen_cli_support::Bindgen;
 
 use crate::bundles::Bundles;
 use crate::fingerprint;
+use crate::product::Kind;
+use crate::shorten::{shorten_names, strip_comments};
 
 /// The files that wasm-bindgen generates.
 pub(crate) struct Bindings {
@@ -20,8 +22,9 @@ pub(crate) struct Bindings {
     pub(crate) bundles: Option<Bundles>,
 }
 
-/// Splits cargo's output into the module and the script that loads it.
-pub(crate) fn generate(wasm: &Path, name: &str) -> anyhow::Result<Bindings> {
+/// Splits cargo's output into the module and the script that loads it. Both are made short for a small
+/// product; the other kind keeps the names, which say more in a debugger.
+pub(crate) fn generate(wasm: &Path, name: &str, kind: Kind) -> anyhow::Result<Bindings> {
     let mut output = Bindgen::new()
         .input_path(wasm)
         .out_name(name)
@@ -44,7 +47,12 @@ pub(crate) fn generate(wasm: &Path, name: &str) -> anyhow::Result<Bindings> {
     for (path, script) in output.local_modules() {
         snippets.insert(path.clone(), script.clone().into_bytes());
     }
-    let (js, snippets) = hash_snippets(output.js().to_owned(), snippets);
+    let mut js = output.js().to_owned();
+    if kind == Kind::Small {
+        let imports = output.wasm_mut().imports.iter_mut().map(|import| &mut import.name);
+        js = strip_comments(&shorten_names(&js, imports));
+    }
+    let (js, snippets) = hash_snippets(js, snippets);
     Ok(Bindings { js, wasm: output.wasm_mut().emit_wasm(), snippets, bundles: None })
 }
 

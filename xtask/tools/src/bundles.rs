@@ -51,7 +51,9 @@ impl Bundles {
         let files = std::mem::take(&mut self.files);
         self.files = files.into_iter().map(|(stem, file)| (rename(&stem), file)).collect();
         for stems in self.needs.values_mut() {
-            stems.iter_mut().for_each(|stem| *stem = rename(stem));
+            for stem in stems {
+                *stem = rename(stem);
+            }
         }
         (script.replace(LOADER, &format!("./{loader}")), loader)
     }

@@ -31,6 +31,7 @@ mod pictures;
 mod process;
 mod product;
 mod serve;
+mod shorten;
 mod site;
 mod style;
 mod toolchain;

@@ -137,11 +137,11 @@ pub(crate) fn build(workspace: &Workspace, kind: Kind) -> anyhow::Result<Product
 /// Generates the scripts of the browser's half; a release is divided into bundles before.
 fn bind(wasm: &Path, kind: Kind) -> anyhow::Result<Bindings> {
     match kind {
-        Kind::Quick => bindings::generate(wasm, site::NAME),
+        Kind::Quick => bindings::generate(wasm, site::NAME, kind),
         #[cfg(feature = "small")]
         Kind::Small => {
             let (main, bundles) = bundles::divide(wasm, site::NAME)?;
-            let bindings = bindings::generate(&main, site::NAME)?;
+            let bindings = bindings::generate(&main, site::NAME, kind)?;
             Ok(Bindings { bundles: Some(bundles), ..bindings })
         }
         #[cfg(not(feature = "small"))]

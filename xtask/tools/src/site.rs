@@ -24,6 +24,7 @@ use serde_json::{Value, json};
 
 use crate::bindings::Bindings;
 use crate::product::Kind;
+use crate::shorten::strip_comments;
 use crate::workspace::Workspace;
 use crate::{compress, fingerprint, style};
 
@@ -201,7 +202,8 @@ fn add_package(files: &mut Files, bindings: Bindings, css: Vec<u8>) {
             let everything = [js.as_bytes(), manifest["wasm"].to_string().as_bytes()].concat();
             let hash = bundles.hash(&everything);
             let (js, loader) = bundles.rename(&js, NAME, &hash);
-            manifest["loader"] = add(loader, bundles.loader.into_bytes()).into();
+            let script = strip_comments(&bundles.loader);
+            manifest["loader"] = add(loader, script.into_bytes()).into();
             for (stem, file) in bundles.files {
                 add(format!("{stem}.wasm"), file);
             }
@@ -251,10 +253,12 @@ fn remove_if_there(path: &Path) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bundles::Bundles;
 
     fn sample() -> Files {
         let js = "let a = 1; let b = 1; let c = 1; let d = 1; let e = 1; let f = 1;".repeat(9);
-        let bindings = Bindings { js, wasm: vec![0; 500], snippets: BTreeMap::new() };
+        let bindings =
+            Bindings { js, wasm: vec![0; 500], snippets: BTreeMap::new(), bundles: None };
         let mut files = Files::from([("robots.txt".to_owned(), b"x".to_vec())]);
         add_package(&mut files, bindings, b"a{}".to_vec());
         add_compressed(&mut files, Kind::Quick).expect("in memory");
@@ -271,6 +275,34 @@ mod tests {
             assert!(files.contains_key(&url[1..]), "{url}");
         }
         assert!(!files.contains_key("assets.json.gz"));
+    }
+
+    #[test]
+    fn bundles_are_files_that_the_scripts_and_the_manifest_name() {
+        let file = |stem: &str| (stem.to_owned(), vec![1]);
+        let bundles = Bundles {
+            loader: r#"import "./copilot-portal.js"; fetch("./one.wasm"); fetch("./two.wasm");"#
+                .into(),
+            files: [file("one"), file("two")].into(),
+            needs: [("start".to_owned(), vec!["one".to_owned(), "two".to_owned()])].into(),
+        };
+        let js = "import './__wasm_split.js';".to_owned();
+        let bindings =
+            Bindings { js, wasm: vec![0], snippets: BTreeMap::new(), bundles: Some(bundles) };
+        let mut files = Files::new();
+        add_package(&mut files, bindings, Vec::new());
+        let manifest: Value = serde_json::from_slice(&files[MANIFEST]).expect("JSON");
+        let name = |url: &Value| url.as_str().expect("a URL")["/pkg/".len()..].to_owned();
+        let (js, loader) = (name(&manifest["js"]), name(&manifest["loader"]));
+        let text = |name: &str| String::from_utf8(files[&format!("pkg/{name}")].clone());
+        assert_eq!(text(&js).expect("text"), format!("import './{loader}';"));
+        let loader = text(&loader).expect("text");
+        assert!(loader.contains(&format!("import \"./{js}\"")), "{loader}");
+        for url in manifest["bundles"]["start"].as_array().expect("a list") {
+            let name = name(url);
+            assert!(files.contains_key(&format!("pkg/{name}")), "{name}");
+            assert!(loader.contains(&format!("fetch(\"./{name}\")")), "{loader}");
+        }
     }
 
     #[test]
