@@ -93,6 +93,19 @@ impl End {
         }
     }
 
+    /// Somebody selects a text, and wants to keep it where it is.
+    fn hold(self) {
+        let is_following = self.following.try_get_value().is_some_and(Following::follows);
+        if let Some(element) = self.container.try_get_untracked().filter(|_| is_following) {
+            // When the content got shorter at the end, Chromium remembers where the view was before,
+            // and goes back there as it grows again. A movement makes it forget that.
+            let top = element.scroll_top();
+            element.set_scroll_top(top - 1);
+            element.set_scroll_top(top);
+            self.change(Following::stop);
+        }
+    }
+
     fn resume(self) {
         self.change(Following::resume);
         self.keep();
@@ -138,7 +151,7 @@ impl Selection {
                 && let Some(container) = end.container.try_get_untracked()
                 && container.contains(selection.anchor_node().as_ref())
             {
-                end.change(Following::stop);
+                end.hold();
             }
         });
         let listener = closure.as_ref().unchecked_ref();
