@@ -323,6 +323,12 @@ test("what the server has forgotten of an ended job leaves its statuses", async 
   await job.reads("FAILED");
   await job.stand("succeeded", "failed");
   await expect(job.elapsed).toHaveText(/^\d:\d\d$/);
+  // Those that the page could not follow are counted.
+  const works = job.summary.locator(".job-works");
+  await expect(works.locator("summary")).toHaveText("2 tasks, 3 attempts");
+  await works.locator("summary").click();
+  await expect(works.getByRole("button")).toHaveText([/1 attempt$/, /2 attempts$/]);
+  await works.locator("summary").click();
   // What was said is read from what is stored.
   await job.node(1).click();
   await expect(job.tabs).toHaveText(["Driving", "Attempt #1", "Attempt #2"]);

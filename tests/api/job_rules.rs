@@ -118,13 +118,13 @@ fn untimed(task: &Value) -> Value {
 async fn the_last_run_of_a_work_is_the_one_that_counts() {
     let app = TestApp::with_job(repeat(NONE, task("ok 2"), when(true, "ok 1,no 1"))).await;
     let job = app.start_job("job").await;
-    let body =
-        json!({"workIdInJob": 1, "name": "ok 2", "status": "Succeeded", "state": "succeeded"});
-    let condition = |status: &str, state: &str| json!({"workIdInJob": 0, "name": "ok 1,no 1", "status": status, "state": state});
+    let body = json!({"workIdInJob": 1, "name": "ok 2", "status": "Succeeded", "state": "succeeded", "attempts": 1});
+    let condition = |status: &str, state: &str| json!({"workIdInJob": 0, "name": "ok 1,no 1", "status": status, "state": state, "attempts": 1});
     job.read_until("t", "+0").await;
     let status = job.status().await;
     assert_eq!(status["tasks"][0]["status"], "Running");
     assert_eq!(status["tasks"][0]["endTime"], Value::Null);
+    assert_eq!(status["tasks"][0]["attempts"], Value::Null);
     assert_eq!(untimed(&status["tasks"][1]), body);
     let seen = job.read_until("t", "+1").await;
     let started = seen.iter().rfind(|response| response["callback"] == "workStarted");

@@ -82,6 +82,8 @@ async fn every_criterion_is_judged_in_each_attempt() {
         job.read_to_the_end("t").await;
         let found = verdicts(&app, &job).await;
         assert_eq!(outline(&found), expected);
+        let attempts = expected.iter().filter(|line| line.contains("tool:")).count();
+        assert_eq!(job.status().await["tasks"][0]["attempts"], attempts);
         for verdict in &found {
             let is_tool = verdict["criterion"] == "tool:job_prepare_document";
             assert_eq!(verdict["judge"].is_null(), is_tool, "{verdict}");

@@ -369,6 +369,7 @@ impl<T: Tab> JobState<T> {
         };
         if !self.replays {
             work.told = Usage::default();
+            work.told_attempts = None;
         }
         if let Some(before) = work.run.replace(run) {
             self.forget(&before);

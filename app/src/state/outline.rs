@@ -34,14 +34,14 @@ pub(crate) struct WorkFacts {
     pub(crate) span: Span,
     /// How often it has been started, as far as known.
     pub(crate) rounds: u32,
-    /// How many attempts its last run has made, as far as known.
-    pub(crate) attempts: u32,
+    /// How many attempts its last run has made, if that is known.
+    pub(crate) attempts: Option<u32>,
 }
 
 impl Default for WorkFacts {
     fn default() -> Self {
         let state = WorkState::NotReached;
-        Self { state, span: Span::default(), rounds: 0, attempts: 0 }
+        Self { state, span: Span::default(), rounds: 0, attempts: Some(0) }
     }
 }
 
@@ -263,7 +263,10 @@ impl Outline<'_> {
             depth,
             state,
             label: label.to_owned(),
-            extra: if attempts > 1 { format!("{attempts} attempts") } else { String::new() },
+            extra: match attempts {
+                Some(attempts) if attempts > 1 => format!("{attempts} attempts"),
+                _ => String::new(),
+            },
             bar: line.bar(span),
             note,
             folded: false,

@@ -127,7 +127,8 @@ impl Tracking {
 
 /// How a work stands, for the outline. What was carried over ran in another job.
 pub(crate) fn facts<T: Tab>(job: &JobState<T>, id: u32) -> WorkFacts {
-    let Standing { state, past, .. } = job.standing(id);
+    let standing = job.standing(id);
+    let Standing { state, past, .. } = standing;
     let Some(work) = job.work(id) else { return WorkFacts { state, ..WorkFacts::default() } };
     let is_carried = past == Some(Past::CarriedOver);
     let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
@@ -135,7 +136,7 @@ pub(crate) fn facts<T: Tab>(job: &JobState<T>, id: u32) -> WorkFacts {
         state,
         span: if is_carried { Span::default() } else { work.span },
         rounds: count(work.rounds().len()),
-        attempts: count(work.attempts()),
+        attempts: if is_carried || !standing.has_run() { Some(0) } else { work.known_attempts() },
     }
 }
 

@@ -194,6 +194,10 @@ pub struct JobTask {
     /// When this run ended, if it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_time: Option<String>,
+    /// How often the task was tried in this run, once it has ended; absent in a job of an earlier
+    /// version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
     /// Tokens and cost, once this run has ended.
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
@@ -343,6 +347,7 @@ mod tests {
             reason: None,
             start_time: Some("s".to_owned()),
             end_time: Some("e".to_owned()),
+            attempts: None,
             usage: Usage::default(),
         };
         let running =
@@ -359,6 +364,7 @@ mod tests {
             carried: true,
             recovery: Some(Recovery::SentAgain),
             reason: Some("r".to_owned()),
+            attempts: Some(2),
             ..task(1, WorkStatus::Failed)
         };
         let JobInfo { job_id, job_name, start_time, status, state, .. } = info(JobStatus::Running);
@@ -392,7 +398,7 @@ mod tests {
                     r#""folder":"/f","userInput":"u","retriedFrom":"{}","retries":["{}"],"#,
                     r#""budget":{{"turns":5}},"spent":{{"minutes":0.5,"turns":2,"tokens":3,"cost":0.0}},"tasks":["#,
                     r#"{{"workIdInJob":0,"name":"n","status":"Succeeded","state":"queued","startTime":"s","endTime":"e"}},"#,
-                    r#"{{"workIdInJob":1,"name":"n","status":"Failed","state":"false","carried":true,"recovery":"sentAgain","reason":"r","startTime":"s","endTime":"e"}},"#,
+                    r#"{{"workIdInJob":1,"name":"n","status":"Failed","state":"false","carried":true,"recovery":"sentAgain","reason":"r","startTime":"s","endTime":"e","attempts":2}},"#,
                     r#"{{"workIdInJob":2,"taskId":"{}","name":"n","status":"Running","state":"queued","startTime":"s"}},"#,
                     r#"{{"workIdInJob":3,"name":"n","state":"notReached"}}]}}"#
                 ),

@@ -151,10 +151,7 @@ fn draw_works(page: Page, tracking: Tracking) -> Html {
         page.works().into_iter().map(describe).collect::<Vec<_>>()
     });
     let summary = move || {
-        let attempts = |it: &(u32, WorkFacts, String)| it.1.attempts as usize;
-        let attempts = works.with(|works| works.iter().map(attempts).sum());
-        let tasks = works.with(Vec::len);
-        format!("{}, {}", count(tasks, "task"), count(attempts, "attempt"))
+        works.with(|works| describe_works(works.iter().map(|(_, facts, _)| facts.attempts)))
     };
     let list = move || {
         is_open.get().then(|| {
@@ -188,6 +185,15 @@ fn draw_works(page: Page, tracking: Tracking) -> Html {
     }
 }
 
+/// How many works there are, and how often all of them were tried, if that is known.
+fn describe_works(attempts: impl ExactSizeIterator<Item = Option<u32>>) -> String {
+    let tasks = count(attempts.len(), "task");
+    match attempts.sum::<Option<u32>>() {
+        Some(sum) => format!("{tasks}, {}", count(sum as usize, "attempt")),
+        None => tasks,
+    }
+}
+
 fn count(number: usize, name: &str) -> String {
     format!("{number} {name}{}", if number == 1 { "" } else { "s" })
 }
@@ -196,7 +202,8 @@ fn count(number: usize, name: &str) -> String {
 fn describe_run(facts: &WorkFacts, now: Millis) -> String {
     let mut text = work_word(facts.state).to_owned();
     let time = facts.span.start.and_then(|start| took(facts.span.end.unwrap_or(now) - start));
-    let attempts = (facts.attempts > 0).then(|| count(facts.attempts as usize, "attempt"));
+    let attempts = facts.attempts.filter(|attempts| *attempts > 0);
+    let attempts = attempts.map(|attempts| count(attempts as usize, "attempt"));
     let rounds = (facts.rounds > 1).then(|| count(facts.rounds as usize, "iteration"));
     for part in [time, attempts, rounds].into_iter().flatten() {
         text.push_str(", ");
@@ -236,11 +243,24 @@ mod tests {
     #[test]
     fn a_work_is_told_in_one_line() {
         let span = Span { start: Some(0), end: Some(64_000) };
-        let facts = WorkFacts { state: WorkState::Failed, span, rounds: 1, attempts: 2 };
+        let facts = WorkFacts { state: WorkState::Failed, span, rounds: 1, attempts: Some(2) };
         assert_eq!(describe_run(&facts, 0), "failed, 1:04, 2 attempts");
-        let facts = WorkFacts { rounds: 3, attempts: 1, ..facts };
+        let facts = WorkFacts { rounds: 3, attempts: Some(1), ..facts };
         assert_eq!(describe_run(&facts, 0), "failed, 1:04, 1 attempt, 3 iterations");
+        let facts = WorkFacts { attempts: None, ..facts };
+        assert_eq!(describe_run(&facts, 0), "failed, 1:04, 3 iterations");
         assert_eq!(describe_run(&WorkFacts::default(), 0), "not reached");
+    }
+
+    #[test]
+    fn no_number_of_attempts_is_told_that_is_not_known() {
+        for (attempts, text) in [
+            (&[Some(1), Some(2), Some(0)][..], "3 tasks, 3 attempts"),
+            (&[Some(1)], "1 task, 1 attempt"),
+            (&[Some(1), None], "2 tasks"),
+        ] {
+            assert_eq!(describe_works(attempts.iter().copied()), text);
+        }
     }
 
     #[test]

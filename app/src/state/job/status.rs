@@ -46,6 +46,7 @@ impl<T: Tab> JobState<T> {
             work.status = task.status;
             work.span = span(&start, task.end_time);
             work.told = task.usage;
+            work.told_attempts = task.attempts;
             work.known = Some(Known { task: task.task_id, span: work.span });
         }
     }
@@ -67,6 +68,7 @@ impl<T: Tab> JobState<T> {
             let is_running = |status| status == Some(WorkStatus::Running);
             if !is_running(work.status) || is_running(task.status) {
                 work.standing = (&task).into();
+                work.told_attempts = task.attempts.max(work.told_attempts);
             }
         }
     }

@@ -298,6 +298,7 @@ fn status(job: JobStatus, end: Option<&str>, works: &[(u32, WorkStatus, &str)]) 
             reason: None,
             start_time: Some(start.to_owned()),
             end_time: (!running).then(|| end.to_owned()),
+            attempts: None,
             usage: Usage::default(),
         }
     });

@@ -18,6 +18,8 @@ pub(crate) struct Work<T> {
     pub(super) known: Option<Known>,
     /// Usage of its last ended run, according to the last status.
     pub(super) told: Usage,
+    /// How often its last ended run was tried, according to the last status that knows.
+    pub(super) told_attempts: Option<u32>,
     /// Its runs, the first one first. A loop runs a work once in each iteration.
     pub(super) rounds: Vec<TaskId>,
     pub(super) run: Option<Run<T>>,
@@ -50,6 +52,7 @@ impl<T> Default for Work<T> {
             span: Span::default(),
             known: None,
             told: Usage::default(),
+            told_attempts: None,
             rounds: Vec::new(),
             run: None,
         }
@@ -76,6 +79,15 @@ impl<T: Tab> Work<T> {
     /// The number of task sessions.
     pub(crate) fn attempts(&self) -> usize {
         self.run.as_ref().map_or(0, |run| run.attempts.len())
+    }
+
+    /// How often its last run was tried, as far as that is known. One that ended before the page came
+    /// is not told live.
+    pub(crate) fn known_attempts(&self) -> Option<u32> {
+        let heard = self.run.as_ref().filter(|run| run.is_heard);
+        let heard = heard.map(|run| u32::try_from(run.attempts.len()).unwrap_or(u32::MAX));
+        let runs = self.status == Some(WorkStatus::Running);
+        heard.max(self.told_attempts).or(runs.then_some(0))
     }
 
     /// The content of a tab: the driving one first, then the attempts.
@@ -113,6 +125,7 @@ impl<T: Tab> Work<T> {
         let has_ended = self.known.is_some_and(|known| known.span.end.is_some());
         if self.status == Some(WorkStatus::Running) && has_ended {
             self.span.start = Some(now);
+            self.told_attempts = None;
         }
     }
 }

@@ -10,12 +10,16 @@ use super::keys::{Move, neighbour};
 use super::tree::read_tree;
 use super::*;
 
-const UNKNOWN: WorkFacts =
-    WorkFacts { state: NotReached, span: Span { start: None, end: None }, rounds: 0, attempts: 0 };
+const UNKNOWN: WorkFacts = WorkFacts {
+    state: NotReached,
+    span: Span { start: None, end: None },
+    rounds: 0,
+    attempts: Some(0),
+};
 
 fn facts(state: WorkState, start: Millis, end: impl Into<Option<Millis>>) -> WorkFacts {
     let span = Span { start: Some(start * 1000), end: end.into().map(|end| end * 1000) };
-    WorkFacts { state, span, rounds: 1, attempts: 1 }
+    WorkFacts { state, span, rounds: 1, attempts: Some(1) }
 }
 
 fn tree(mut work: Work) -> Vec<Tree> {

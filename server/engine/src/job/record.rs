@@ -121,9 +121,16 @@ impl Report {
         self.record.dequeue(work_id);
     }
 
-    /// Reports the end of a work; `end` says why it did not succeed.
-    pub(super) fn work_stopped(&self, work_id: u32, end: Option<WorkEnd>, usage: Usage) {
-        self.log.append(&stopped(work_id, end, usage));
+    /// Reports the end of a work; `end` says why it did not succeed, `attempts` how often it was tried,
+    /// if that is known.
+    pub(super) fn work_stopped(
+        &self,
+        work_id: u32,
+        end: Option<WorkEnd>,
+        usage: Usage,
+        attempts: Option<u32>,
+    ) {
+        self.log.append(&stopped(work_id, end, usage, attempts));
     }
 
     /// Reports the end and closes the log.
@@ -136,7 +143,7 @@ impl Report {
         // There are some only after a panic.
         for work_id in self.record.running_works() {
             let end = WorkEnd::Failed { cause: FailureCause::Internal };
-            items.extend(stopped(work_id, Some(end), Usage::default()));
+            items.extend(stopped(work_id, Some(end), Usage::default(), None));
         }
         self.record.queued.lock().clear();
         items.push(LiveItem::Entry(match status {
@@ -151,8 +158,16 @@ impl Report {
 }
 
 /// The end of a run of a work. Stored as one, so that a restart does not find a part of it.
-fn stopped(work_id: u32, end: Option<WorkEnd>, usage: Usage) -> Vec<LiveItem<JobResponse>> {
+fn stopped(
+    work_id: u32,
+    end: Option<WorkEnd>,
+    usage: Usage,
+    attempts: Option<u32>,
+) -> Vec<LiveItem<JobResponse>> {
     let mut items = Vec::new();
+    if let Some(attempts) = attempts {
+        items.push(LiveItem::Note(JobNote::Attempted { work_id, attempts }));
+    }
     if !usage.is_empty() {
         items.push(LiveItem::Note(JobNote::Used { work_id, usage }));
     }

@@ -263,7 +263,8 @@ impl Execution<'_> {
                 Err(error) => {
                     tracing::error!(task = %task_id, %error, "a task was not taken up");
                     let end = TaskEnd::Crashed(FailureCause::Internal);
-                    StoppedTask { work_id, end, usage: Usage::default(), _place: place }
+                    let usage = Usage::default();
+                    StoppedTask { work_id, end, usage, attempts: None, _place: place }
                 }
             }
         }));
@@ -271,7 +272,7 @@ impl Execution<'_> {
 
     /// Reports the end of a task, and frees its place.
     fn settle(&mut self, stopped: StoppedTask) -> WorkStopped {
-        let StoppedTask { work_id, end, usage, _place } = stopped;
+        let StoppedTask { work_id, end, usage, attempts, _place } = stopped;
         if let TaskEnd::Crashed(cause) = &end {
             let name = self.works.get(&work_id).map_or("", |work| work.task_id);
             self.errors.push(explain_crash(name, work_id, cause));
@@ -284,7 +285,7 @@ impl Execution<'_> {
         }
         let end = self.work_end(end);
         let succeeded = end.is_none();
-        self.report.work_stopped(work_id, end, usage);
+        self.report.work_stopped(work_id, end, usage, attempts);
         WorkStopped { work_id, succeeded }
     }
 
@@ -339,6 +340,8 @@ struct StoppedTask {
     work_id: u32,
     end: TaskEnd,
     usage: Usage,
+    /// `None` if that is not known.
+    attempts: Option<u32>,
     _place: Option<Place>,
 }
 
@@ -360,7 +363,8 @@ impl StopOnDrop {
             () = self.0.ended() => {}
         }
         let end = self.0.outcome().await;
-        StoppedTask { work_id, end, usage: self.0.usage(), _place: place }
+        let (usage, attempts) = (self.0.usage(), self.0.attempts());
+        StoppedTask { work_id, end, usage, attempts, _place: place }
     }
 }
 

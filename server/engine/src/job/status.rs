@@ -110,6 +110,7 @@ fn tasks(fold: &JobFold, waiting: &Waiting) -> Vec<JobTask> {
             reason: end.map(|end| end.reason(|id| fold.name_of(id))),
             start_time: run.map(|run| iso_8601_of_micros(run.started_at)),
             end_time: run.and_then(|run| run.ended_at).map(iso_8601_of_micros),
+            attempts: run.and_then(|run| run.attempts),
             usage: run.map_or_else(Usage::default, |run| run.usage),
         }
     };

@@ -9,7 +9,7 @@ use agents::permission::{SessionPermissions, WorkOfJob};
 use parking_lot::Mutex;
 use platform::lifecycle::Lifecycle;
 use platform::memory::shrink;
-use store::fold::{TaskNote, TaskOrigin};
+use store::fold::{TaskFold, TaskNote, TaskOrigin};
 use store::live::{LiveLog, LiveRegistry, LiveShared};
 use tokio::sync::oneshot;
 use wire::entry::{DRIVING, Entry, Model, OnInterrupted, Task};
@@ -77,23 +77,31 @@ pub struct ManagedTask {
 }
 
 /// Handle to a running task.
-#[derive(Debug)]
 pub struct RunningTask {
     /// Id of the run, to read its log.
     pub id: TaskId,
     outcome: oneshot::Receiver<TaskEnd>,
     handle: Handle,
     usage: Arc<Mutex<Usage>>,
+    attempts: Attempts,
+}
+
+/// Where the number of attempts is known.
+enum Attempts {
+    /// To the fold of its log.
+    Log(Arc<LiveLog<TaskResponse>>),
+    Ended(u32),
 }
 
 impl RunningTask {
     /// A task of which nothing runs any more.
-    fn of_ended(id: TaskId, end: TaskEnd, usage: Usage) -> Self {
+    fn of_ended(id: TaskId, end: TaskEnd, usage: Usage, attempts: u32) -> Self {
         let (sender, outcome) = oneshot::channel();
         // The receiver is right here.
         let _ = sender.send(end);
         let handle = Handle::of_ended();
-        Self { id, outcome, handle, usage: Arc::new(Mutex::new(usage)) }
+        let (usage, attempts) = (Arc::new(Mutex::new(usage)), Attempts::Ended(attempts));
+        Self { id, outcome, handle, usage, attempts }
     }
 
     /// Waits for the end. Cancel safe; the task continues if nobody waits.
@@ -109,6 +117,14 @@ impl RunningTask {
     /// What its turns have used so far.
     pub fn usage(&self) -> Usage {
         *self.usage.lock()
+    }
+
+    /// In how many sessions its prompt was tried so far, as far as that is known.
+    pub(crate) fn attempts(&self) -> Option<u32> {
+        match &self.attempts {
+            Attempts::Log(log) => log.fold(TaskFold::attempts),
+            Attempts::Ended(attempts) => Some(*attempts),
+        }
     }
 
     /// Asks it to stop. Closing its sessions may take a moment: wait for the outcome.
@@ -266,6 +282,7 @@ impl TaskManager {
             unsaved: Vec::new(),
         });
         let usage = Arc::new(Mutex::new(past.usage));
+        let attempts = Attempts::Log(log.clone());
         let runner = Runner {
             id,
             plan,
@@ -288,7 +305,7 @@ impl TaskManager {
             unsaved: Vec::new(),
         };
         self.lifecycle.spawn(run_to_the_end(end, runner, begin));
-        RunningTask { id, outcome, handle, usage }
+        RunningTask { id, outcome, handle, usage, attempts }
     }
 
     /// Ends a task and waits until its sessions are closed. Does nothing to one that has ended.

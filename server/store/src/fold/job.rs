@@ -49,6 +49,13 @@ pub enum JobNote {
         /// As reported by the providers of its models.
         usage: Usage,
     },
+    /// How often the task of a work was tried. Comes just before the fact that the work has stopped.
+    Attempted {
+        /// Id of the work within the job.
+        work_id: u32,
+        /// The number of its task sessions.
+        attempts: u32,
+    },
     /// Why a work did not succeed. Comes just before the fact that the work has stopped.
     Unsuccessful {
         /// Id of the work within the job.
@@ -99,6 +106,9 @@ pub struct CarriedRun {
     /// What it has used, in the run that it was a part of.
     #[serde(default, skip_serializing_if = "Usage::is_empty")]
     pub usage: Usage,
+    /// How often its task was tried in that run, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
 }
 
 /// The state of a run of a job, from its facts and notes.
@@ -145,6 +155,8 @@ pub struct WorkFold {
     pub ended_at: Option<u64>,
     /// What it has used, known once it has ended.
     pub usage: Usage,
+    /// How often its task was tried, known once it has ended; `None` in stores of earlier versions.
+    pub attempts: Option<u32>,
     /// Why it did not succeed; `None` in stores of earlier versions.
     pub end: Option<WorkEnd>,
     /// Whether the run belongs to the job that this one retries.
@@ -306,6 +318,7 @@ impl Fold<JobResponse> for JobFold {
                     started_at: at,
                     ended_at: None,
                     usage: Usage::default(),
+                    attempts: None,
                     end: None,
                     carried: false,
                     recovery: None,
@@ -365,6 +378,11 @@ impl Fold<JobResponse> for JobFold {
                     work.usage = *usage;
                 }
             }
+            JobNote::Attempted { work_id, attempts } => {
+                if let Some(work) = self.works.get_mut(work_id) {
+                    work.attempts = Some(*attempts);
+                }
+            }
             JobNote::Unsuccessful { work_id, end } => {
                 if let Some(work) = self.works.get_mut(work_id) {
                     work.end = Some(end.clone());
@@ -398,6 +416,7 @@ impl From<&CarriedRun> for WorkFold {
             started_at: run.started_at,
             ended_at: Some(run.ended_at),
             usage: run.usage,
+            attempts: run.attempts,
             end: run.end.clone(),
             carried: true,
             recovery: None,

@@ -62,6 +62,8 @@ pub struct TaskFold {
     /// The user's session that it runs in, if there is one.
     session: Option<SessionId>,
     usage: Usage,
+    /// The sessions in which its prompt was tried.
+    attempts: u32,
     budget: Budget,
     spent: Spent,
     succeeded: bool,
@@ -119,6 +121,11 @@ impl TaskFold {
         self.usage
     }
 
+    /// In how many sessions its prompt was tried so far.
+    pub fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
     /// How much it may use.
     pub fn budget(&self) -> Budget {
         self.budget
@@ -140,6 +147,10 @@ impl Fold<TaskResponse> for TaskFold {
             TaskResponse::TaskDecision { decision: Decision::Failed(cause), .. } => {
                 self.cause = Some(cause.clone());
                 return self.ended_at.is_some();
+            }
+            TaskResponse::TaskSessionStarted { is_driving: false, .. } => {
+                self.attempts = self.attempts.saturating_add(1);
+                return false;
             }
             _ => return false,
         };

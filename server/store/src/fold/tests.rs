@@ -206,10 +206,13 @@ fn a_job_has_the_last_run_of_each_of_its_works() {
     for at in [2, 5] {
         fold.apply(at, &JobResponse::WorkStarted { work_id: 0, task_id: TaskId::generate() });
         fold.note(at + 1, &JobNote::Used { work_id: 0, usage });
+        assert_eq!(fold.works()[&0].attempts, None, "of this run");
+        fold.note(at + 1, &JobNote::Attempted { work_id: 0, attempts: 3 });
         fold.apply(at + 2, &JobResponse::WorkStopped { work_id: 0, succeeded: at == 5 });
     }
     let work = &fold.works()[&0];
     assert_eq!((work.started_at, work.ended_at, work.task_id), (5, Some(7), None));
+    assert_eq!(work.attempts, Some(3));
     assert_eq!((work.status, work.usage), (WorkStatus::Succeeded, usage));
     assert_eq!((fold.status(), fold.usage().input_tokens), (JobStatus::Running, 10));
     fold.apply(8, &JobResponse::JobCanceled);

@@ -16,6 +16,7 @@ pub(super) fn status_of_states(job: JobStatus, states: &[WorkState]) -> JobStatu
         reason: Some(format!("why {work}")),
         start_time: None,
         end_time: None,
+        attempts: None,
         usage: Usage::default(),
     });
     reply.tasks = tasks.collect();

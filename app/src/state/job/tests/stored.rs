@@ -23,6 +23,34 @@ fn what_was_over_before_it_could_be_read_is_stored() {
 }
 
 #[test]
+fn attempts_are_those_that_were_heard_or_that_the_status_knows() {
+    let told = |attempts: Option<u32>| {
+        let mut reply = status(JobStatus::Running, None, &[(0, WorkStatus::Succeeded, "1..2")]);
+        reply.tasks[0].attempts = attempts;
+        reply
+    };
+    let known = |state: &JobState<Notes>| state.work(0).expect("a work").known_attempts();
+    for attempts in [None, Some(0), Some(3)] {
+        let mut state = state();
+        state.take_status(told(attempts), 0, read);
+        assert_eq!(known(&state), attempts);
+        // It begins again.
+        state.take(batch(&[("job", &["+0 t1"])]), 1).expect("no error");
+        assert_eq!(known(&state), Some(0));
+        state.take(batch(&[("t1", &["worker 1", "driver 2", "worker 3"])]), 1).expect("no error");
+        assert_eq!(known(&state), Some(2));
+        state.take(batch(&[("job", &["-0"])]), 2).expect("no error");
+        assert_eq!(known(&state), Some(2));
+    }
+    // It was over before the page could follow it.
+    let mut state = state();
+    state.take(batch(&[("job", &["+0 t1", "-0"])]), 0).expect("no error");
+    assert_eq!(known(&state), None);
+    state.take_states(told(Some(2)));
+    assert_eq!(known(&state), Some(2));
+}
+
+#[test]
 fn all_runs_of_a_work_are_known() {
     let mut state = state();
     for items in [&["+0 t1", "-0", "+0 t2"][..], &["-0", "+0 t3"]] {

@@ -29,8 +29,8 @@ fn end(mark: char) -> Option<WorkEnd> {
 fn run(work_id: u32, mark: char) -> WorkRun {
     let end = end(mark);
     let succeeded = end.is_none();
-    let usage = Usage::default();
-    WorkRun { work_id, task_id: None, succeeded, end, started_at: 1, ended_at: 2, usage }
+    let (usage, attempts) = (Usage::default(), Some(1));
+    WorkRun { work_id, task_id: None, succeeded, end, started_at: 1, ended_at: 2, usage, attempts }
 }
 
 fn ended(words: &str) -> Vec<WorkRun> {

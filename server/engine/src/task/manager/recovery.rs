@@ -88,7 +88,8 @@ impl TaskManager {
         })?;
         if fold.is_ended() {
             // Only its job does not know yet.
-            return Ok(RunningTask::of_ended(start.id, plan.end(), fold.usage()));
+            let (usage, attempts) = (fold.usage(), fold.attempts());
+            return Ok(RunningTask::of_ended(start.id, plan.end(), usage, attempts));
         }
         let log = self.live.load(start.id).await.ok_or(TaskError::TaskNotFound)?;
         tracing::info!(task = %start.id, name = start.name, "task taken up");

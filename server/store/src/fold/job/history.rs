@@ -43,6 +43,8 @@ pub struct WorkRun {
     pub ended_at: u64,
     /// What it has used.
     pub usage: Usage,
+    /// How often its task was tried, once it has ended and if that is known.
+    pub attempts: Option<u32>,
 }
 
 impl WorkRun {
@@ -62,6 +64,7 @@ impl From<&CarriedRun> for WorkRun {
             started_at: run.started_at,
             ended_at: run.ended_at,
             usage: run.usage,
+            attempts: run.attempts,
         }
     }
 }
@@ -75,6 +78,7 @@ impl From<&WorkRun> for CarriedRun {
             started_at: run.started_at,
             ended_at: run.ended_at,
             usage: run.usage,
+            attempts: run.attempts,
         }
     }
 }
@@ -93,6 +97,7 @@ impl Fold<JobResponse> for JobHistory {
                     started_at: at,
                     ended_at: 0,
                     usage: Usage::default(),
+                    attempts: None,
                 };
                 self.running.insert(*work_id, run);
             }
@@ -120,6 +125,11 @@ impl Fold<JobResponse> for JobHistory {
             JobNote::Used { work_id, usage } => {
                 if let Some(run) = self.running.get_mut(work_id) {
                     run.usage = *usage;
+                }
+            }
+            JobNote::Attempted { work_id, attempts } => {
+                if let Some(run) = self.running.get_mut(work_id) {
+                    run.attempts = Some(*attempts);
                 }
             }
             JobNote::Unsuccessful { work_id, end } => {

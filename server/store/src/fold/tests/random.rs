@@ -192,6 +192,8 @@ fn in_job() -> impl Strategy<Value = Happening<JobResponse, JobNote>> {
         Just(F(JobResponse::JobCanceled)),
         text().prop_map(|message| F(JobResponse::Error { message })),
         (work(), usage()).prop_map(|(work_id, usage)| N(JobNote::Used { work_id, usage })),
+        (work(), 0_u32..3)
+            .prop_map(|(work_id, attempts)| N(JobNote::Attempted { work_id, attempts })),
         (work(), work_end()).prop_map(|(work_id, end)| N(JobNote::Unsuccessful { work_id, end })),
         Just(N(JobNote::Interrupted)),
         work().prop_map(|work_id| N(JobNote::Recovered { work_id, recovery: Recovery::SentAgain })),
@@ -204,6 +206,7 @@ fn in_job() -> impl Strategy<Value = Happening<JobResponse, JobNote>> {
                 started_at: 2,
                 ended_at: 3,
                 usage: Usage::default(),
+                attempts: Some(2),
             });
             N(JobNote::Retries { from: JobId::generate(), carried: carried.collect() })
         }),
