@@ -1,3 +1,4 @@
+import { type Locator } from "@playwright/test";
 import { Portal, test as base, expect } from "../fixtures/portal.js";
 import { TrackingPage, startJob } from "../fixtures/tracking.js";
 
@@ -340,6 +341,21 @@ test("what the server has forgotten of an ended job leaves its statuses", async 
 
 test.describe("on a phone", () => {
   test.use({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+
+  test("the header has the name and the state, then the progress in one line", async ({ page }) => {
+    const job = await TrackingPage.start(page, "endless");
+    await job.reads("RUNNING");
+    await expect(job.progress).toHaveText(/succeeded · 1 running/);
+    const box = async (at: Locator) => (await at.boundingBox())!;
+    const [title, label] = [await box(page.locator("#job-status-bar h1")), await box(job.label)];
+    const [progress, stop] = [await box(job.progress), await box(job.stop)];
+    expect(Math.abs(title.y + title.height / 2 - label.y - label.height / 2)).toBeLessThan(4);
+    expect(progress.y).toBeGreaterThanOrEqual(label.y + label.height - 1);
+    expect(progress.height).toBeLessThan(30);
+    expect(390 - stop.x - stop.width).toBeLessThan(20);
+    await job.stop.tap();
+    await job.reads("CANCELED");
+  });
 
   test("a tap shows what is said over the whole window, and Back the chart", async ({ page }) => {
     const job = await TrackingPage.start(page, "mixed");
