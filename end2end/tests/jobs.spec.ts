@@ -168,6 +168,23 @@ test("on a phone every job has the width of the screen", async ({ page }) => {
   await expect(jobs.start).toHaveText("Start Job: never end");
 });
 
+for (const width of [1280, 390]) {
+  test(`folder, input and buttons follow each other without gaps at ${width} px`, async ({ page }) => {
+    await page.setViewportSize({ width, height: 900 });
+    await JobsPage.open(page);
+    const edges = async (selector: string) => {
+      const { y, height } = (await page.locator(selector).boundingBox())!;
+      return [y, y + height];
+    };
+    const [, folder] = await edges("#user-input-part .folder-field");
+    const [top, bottom] = await edges("#user-input-textarea");
+    const [buttons] = await edges("#start-job-button");
+    // The name of the field stands between the first two.
+    expect(top - folder).toBeLessThan(60);
+    expect(buttons - bottom).toBeLessThan(40);
+  });
+}
+
 test("on a phone the parts follow each other and nothing is cut off", async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   const jobs = await JobsPage.open(page);
