@@ -23,6 +23,20 @@ test.describe("the inbox", () => {
     await expect(inbox.answered.first()).toContainText("Approved once by local");
   });
 
+  test("before the first answer it says that there is none", async ({ page, watch }) => {
+    const portal = await Portal.start();
+    watch.own(portal.url);
+    try {
+      const inbox = await InboxPage.open(page, portal.url);
+      await expect(page.locator("#inbox-ui .empty")).toHaveText("Nothing was answered yet.");
+      await expect(inbox.count).toHaveText("Nothing waits for you.");
+      // Nothing of the page is left that asks a server that is gone.
+      await page.goto("about:blank");
+    } finally {
+      await portal.stop();
+    }
+  });
+
   test("of two browsers and a script the first counts, and all are told", async ({
     page, browser, request, folder,
   }) => {

@@ -147,7 +147,7 @@ fn draw_answered(answered: &Load<wire::AnsweredInbox>) -> Html {
             html! { <p class="failure" role="alert">{error.to_string()}</p> }
         }
         Load::Ready(answered) if answered.items.is_empty() => {
-            html! { <p class="empty">"Nothing was asked yet."</p> }
+            html! { <p class="empty">"Nothing was answered yet."</p> }
         }
         Load::Ready(answered) => {
             let rows = answered.items.iter().map(draw_answer).collect::<Html>();
