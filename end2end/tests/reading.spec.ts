@@ -1,3 +1,4 @@
+import { type Locator } from "@playwright/test";
 import { test } from "../fixtures/folder.js";
 import { expect, hydrated } from "../fixtures/portal.js";
 import { Portal } from "../fixtures/server.js";
@@ -78,6 +79,22 @@ test("one line says what a tool did, and its parts stand apart", async ({ page, 
   await expect(parts.first()).toContainText("Arguments");
   await expect(parts.last()).toContainText("Result: ");
   await expect(session.body(read)).toBeHidden();
+});
+
+test("on a phone, what a tool does stays within its block", async ({ page, folder }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  const session = await SessionPage.startIn(page, folder, "ask");
+  await session.askForFile("a-name-that-is-so-long-that-it-does-not-fit-into-one-line-of-a-phone.txt", "two");
+  const block = page.locator(".message-block.tool.receiving");
+  const right = async (inside: Locator) => {
+    const { x, width } = (await inside.boundingBox())!;
+    return x + width;
+  };
+  const expand = block.getByRole("button", { name: "Expand" });
+  expect(await right(expand)).toBeLessThanOrEqual(await right(block));
+  expect(await right(block.locator(".message-block-summary"))).toBeLessThanOrEqual((await expand.boundingBox())!.x + 1);
+  await session.abort.click();
+  await session.ready();
 });
 
 test("what failed, was denied or aborted says so in a word", async ({ page, folder }) => {
