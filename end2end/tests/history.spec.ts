@@ -237,6 +237,22 @@ test.describe("jobs", () => {
     expect(page.url()).not.toContain(jobId);
     await expect(page.locator("#job-retried-from")).toBeVisible();
 
+    // What jobs ran is left out, until it is wanted.
+    await HistoryPage.open(page, `?folder=${encodeURIComponent(folder)}`, portal.url);
+    await expect(history.rows).toHaveCount(2);
+    await expect(history.row("task of")).toHaveCount(0);
+    await expect(history.parts).toHaveText("Tasks of jobs are left out. Show everything");
+    await history.parts.getByRole("link").click();
+    await expect(page).toHaveURL(/parts=1/);
+    await expect(history.row("task of").first()).toBeVisible();
+    await page.reload();
+    await expect(history.row("task of").first()).toBeVisible();
+    await history.parts.getByRole("link", { name: "Leave them out" }).click();
+    await expect(history.rows).toHaveCount(2);
+    await history.kind.selectOption("Tasks");
+    await expect(history.row("task of").first()).toBeVisible();
+    await expect(history.parts).toHaveCount(0);
+
     await HistoryPage.open(page, "?kind=task", portal.url);
     await expect(history.rows.first()).toContainText(`task of ${job}`);
     await history.rows.first().locator(".history-title").click();

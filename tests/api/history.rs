@@ -104,6 +104,13 @@ async fn tasks_and_jobs_have_events_and_belong_together() {
     assert!(sessions.iter().all(|session| session["parentTitle"] == "ok"), "{sessions:?}");
     assert!(tasks.iter().all(|task| task["parentTitle"] == "job"), "{tasks:?}");
     assert_eq!(jobs[0].get("parentTitle"), None);
+
+    let wholes = items(&app, "parts=false").await;
+    assert_eq!(wholes, jobs, "and nothing that belongs to it");
+    let all = items(&app, "parts=true").await;
+    assert_eq!(all, items(&app, "").await);
+    assert_eq!(all.len(), jobs.len() + tasks.len() + sessions.len());
+    assert_eq!(items(&app, "parts=false&kind=task").await, Vec::<Value>::new());
     app.finish().await;
 }
 

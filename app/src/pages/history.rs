@@ -113,15 +113,18 @@ pub(crate) fn HistoryPage() -> Html {
     let draw = move |(id, ..): (LiveId, String, &'static str, Option<String>)| {
         listing.item(id).map(|item| draw_row(&item, listing, menu))
     };
-    let known = Loader::new(|| api::history::list("?limit=200"));
+    let known = Loader::new(|| api::history::list("?limit=200&parts=false"));
     html! {
         {window_title(|| "History".to_owned())}
         {plain_header("History")}
         <section id="history-ui">
             {draw_filters(listing, known)}
-            <p class="history-count" role="status">
-                {move || listing.load.with(|load| describe(load, listing))}
-            </p>
+            <div class="history-head">
+                <p class="history-count" role="status">
+                    {move || listing.load.with(|load| describe(load, listing))}
+                </p>
+                {move || listing.filter.with(draw_parts)}
+            </div>
             {move || {
                 listing.load.with(|load| match load {
                     Load::Failed(error) => Some(draw_failure(listing, error)),
@@ -151,6 +154,17 @@ fn describe(load: &Load<()>, listing: Listing) -> String {
         Load::Ready(()) if count > 0 => summary(count, next.is_some()),
         _ => String::new(),
     }
+}
+
+/// `.history-parts`: whether the tasks and sessions of jobs are listed, and a link for the opposite.
+fn draw_parts(filter: &Filter) -> Option<Html> {
+    let (text, link) = match (filter.is_broad(), filter.parts) {
+        (false, _) => return None,
+        (true, false) => ("Tasks of jobs are left out. ", "Show everything"),
+        (true, true) => ("Tasks of jobs are listed, too. ", "Leave them out"),
+    };
+    let url = Filter { parts: !filter.parts, ..filter.clone() }.url();
+    Some(html! { <p class="history-parts">{text}<a href=url>{link}</a></p> })
 }
 
 fn draw_failure(listing: Listing, error: &ApiError) -> Html {

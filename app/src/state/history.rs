@@ -59,6 +59,8 @@ pub(crate) struct Filter {
     pub(crate) state: Option<EntityState>,
     pub(crate) folder: String,
     pub(crate) span: Span,
+    /// Whether what jobs ran is wanted, even if nothing is searched for.
+    pub(crate) parts: bool,
 }
 
 impl Filter {
@@ -71,6 +73,7 @@ impl Filter {
             state: text("state").parse().ok(),
             folder: text("folder"),
             span: Span::of_word(&text("time")),
+            parts: text("parts") == "1",
         }
     }
 
@@ -78,6 +81,7 @@ impl Filter {
     pub(crate) fn url(&self) -> String {
         let mut url = PAGE.to_owned();
         self.write(&mut url, "time", self.span.word());
+        add(&mut url, "parts", if self.parts { "1" } else { "" });
         url
     }
 
@@ -86,6 +90,7 @@ impl Filter {
     pub(crate) fn query(&self, since: &str, before: Option<u64>) -> String {
         let mut query = String::new();
         self.write(&mut query, "since", since);
+        add(&mut query, "parts", if self.leaves_parts_out() { "false" } else { "" });
         add(&mut query, "before", &before.map(|before| before.to_string()).unwrap_or_default());
         query
     }
@@ -99,7 +104,17 @@ impl Filter {
         add(to, time, value);
     }
 
-    /// Whether everything is shown.
+    /// Whether it takes all kinds of things, of which the parts of jobs would be most.
+    pub(crate) fn is_broad(&self) -> bool {
+        self.words.trim().is_empty() && self.kind.is_none()
+    }
+
+    /// Whether only what people started is shown.
+    pub(crate) fn leaves_parts_out(&self) -> bool {
+        self.is_broad() && !self.parts
+    }
+
+    /// Whether nothing is looked for.
     pub(crate) fn is_empty(&self) -> bool {
         self.url() == PAGE
     }
@@ -285,10 +300,11 @@ mod tests {
             state: Some(EntityState::Failed),
             folder: "/my src".to_owned(),
             span: Span::Week,
+            parts: true,
         };
         let url = filter.url();
         let rest = "q=a%26b%20%C2%ABc%C2%BB&kind=job&state=failed&folder=%2Fmy%20src";
-        assert_eq!(url, format!("/history.html?{rest}&time=week"));
+        assert_eq!(url, format!("/history.html?{rest}&time=week&parts=1"));
         let query = filter.query("2026-01-02T03:04:05.678Z", Some(7));
         assert_eq!(query, format!("?{rest}&since=2026-01-02T03%3A04%3A05.678Z&before=7"));
         assert!(!filter.is_empty());
@@ -303,8 +319,26 @@ mod tests {
         assert!(Filter::default().is_empty());
         assert_eq!(
             (Filter::default().url(), Filter::default().query("", None)),
-            (PAGE.to_owned(), String::new())
+            (PAGE.to_owned(), "?parts=false".to_owned())
         );
+    }
+
+    #[test]
+    fn parts_of_jobs_are_left_out_unless_something_is_looked_for() {
+        let by_words = Filter { words: "x".to_owned(), ..Filter::default() };
+        let by_kind = Filter { kind: Some(EntityKind::Task), ..Filter::default() };
+        let by_state = Filter { state: Some(EntityState::Failed), ..Filter::default() };
+        for (filter, query) in [
+            (by_words, "?q=x"),
+            (by_kind, "?kind=task"),
+            (by_state, "?state=failed&parts=false"),
+            (Filter { parts: true, ..Filter::default() }, ""),
+            (Filter { words: "  ".to_owned(), ..Filter::default() }, "?parts=false"),
+        ] {
+            assert_eq!(filter.query("", None), query);
+        }
+        let all = Filter::read(|name| (name == "parts").then(|| "1".to_owned()));
+        assert_eq!(all, Filter { parts: true, ..Filter::default() });
     }
 
     #[test]

@@ -108,6 +108,8 @@ pub(super) struct ListQuery {
     since: Option<String>,
     before: Option<u64>,
     limit: Option<usize>,
+    /// Whether what is a part of something else is listed.
+    parts: Option<bool>,
 }
 
 /// `copilot/history`
@@ -142,6 +144,7 @@ pub(super) async fn history(
         kind,
         state: wanted_state,
         is_open: false,
+        is_whole: query.parts == Some(false),
         folder: given(query.folder),
         words: given(query.q),
         since,

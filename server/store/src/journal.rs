@@ -181,6 +181,8 @@ pub struct HistoryQuery {
     pub state: Option<EntityState>,
     /// Only entities that have not ended.
     pub is_open: bool,
+    /// Only entities that are no part of another one.
+    pub is_whole: bool,
     /// Only entities with exactly this folder.
     pub folder: Option<String>,
     /// Only entities that have all of these words in one text.
@@ -203,6 +205,7 @@ impl HistoryQuery {
         is_listed
             && self.state.is_none_or(|wanted| wanted == record.state)
             && !(self.is_open && record.ended_at.is_some())
+            && !(self.is_whole && record.parent.is_some())
             && self.since.is_none_or(|since| record.started_at >= since)
             && self.folder.as_ref().is_none_or(|wanted| *wanted == record.folder)
     }

@@ -101,6 +101,9 @@ fn by_age(
     if query.is_open {
         conditions.push("e.ended_at IS NULL");
     }
+    if query.is_whole {
+        conditions.push("e.parent IS NULL");
+    }
     let mut values: Vec<Value> = Vec::new();
     for (condition, value) in [
         ("e.kind = ?", query.kind.map(|kind| kind.as_str().to_owned().into())),
