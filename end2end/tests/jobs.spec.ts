@@ -168,6 +168,16 @@ test("on a phone every job has the width of the screen", async ({ page }) => {
   await expect(jobs.start).toHaveText("Start Job: never end");
 });
 
+test("on a narrow screen no word of a job is broken", async ({ page }) => {
+  await page.setViewportSize({ width: 1024, height: 768 });
+  const jobs = await JobsPage.open(page);
+  await expect(jobs.job("repeat")).toBeVisible();
+  for (const job of await page.locator(".matrix-job-btn").all()) {
+    const { width } = (await job.boundingBox())!;
+    expect(width).toBeGreaterThan(200);
+  }
+});
+
 for (const width of [1280, 390]) {
   test(`folder, input and buttons follow each other without gaps at ${width} px`, async ({ page }) => {
     await page.setViewportSize({ width, height: 900 });
