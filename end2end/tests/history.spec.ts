@@ -35,6 +35,9 @@ for (const { name, ...viewport } of SIZES) {
       await expect(history.rows).toHaveCount(1);
       await expect(page).toHaveURL(new RegExp(`q=${word}`));
       await expect(history.rows.locator("mark")).toHaveText(word);
+      const refresh = (await page.locator("#history-refresh").boundingBox())!;
+      const search = (await history.search.boundingBox())!;
+      expect(Math.abs(refresh.y + refresh.height / 2 - search.y - search.height / 2)).toBeLessThan(4);
       await expect(history.rows.locator(".history-snippet")).toContainText("<b>ripe</b>");
       await expect(history.rows.locator("b")).toHaveCount(0);
       await expect(history.rows.locator(".state-badge")).toHaveText("Idle");

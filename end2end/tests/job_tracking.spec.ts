@@ -353,6 +353,9 @@ test.describe("on a phone", () => {
     expect(progress.y).toBeGreaterThanOrEqual(label.y + label.height - 1);
     expect(progress.height).toBeLessThan(30);
     expect(390 - stop.x - stop.width).toBeLessThan(20);
+    // Most of the screen is for the tasks.
+    expect((await box(job.summary)).height).toBeLessThan(110);
+    expect((await box(page.locator("#job-view"))).height).toBeGreaterThan(500);
     await job.stop.tap();
     await job.reads("CANCELED");
   });
