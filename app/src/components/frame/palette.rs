@@ -63,6 +63,8 @@ fn draw(open: RwSignal<bool>, alive: Alive) -> Html {
             let _ = dialog.show_modal();
             if let Some(field) = field.get_untracked() {
                 field.set_value("");
+                // Not by an attribute: pages focus something else as they load.
+                let _ = field.focus();
             }
         }
     });
@@ -135,7 +137,6 @@ fn draw(open: RwSignal<bool>, alive: Alive) -> Html {
                 placeholder="Go to …"
                 autocomplete="off"
                 spellcheck="false"
-                autofocus
                 on:input=move |event| {
                     query.set(event_target_value(&event));
                     chosen.set(0);
