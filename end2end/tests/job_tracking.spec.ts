@@ -343,9 +343,10 @@ test.describe("on a phone", () => {
   test.use({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
 
   test("the header has the name and the state, then the progress in one line", async ({ page }) => {
-    const job = await TrackingPage.start(page, "endless");
-    await job.reads("RUNNING");
-    await expect(job.progress).toHaveText(/succeeded · 1 running/);
+    const job = await TrackingPage.start(page, "choice");
+    await job.reads("FAILED");
+    await expect(job.progress).toHaveText("1 failed, 1 true, 1 skipped, 1 not reached");
+    await expect(job.retry).toBeVisible();
     const box = async (at: Locator) => (await at.boundingBox())!;
     const [title, label] = [await box(page.locator("#job-status-bar h1")), await box(job.label)];
     const [progress, stop] = [await box(job.progress), await box(job.stop)];
@@ -354,10 +355,7 @@ test.describe("on a phone", () => {
     expect(progress.height).toBeLessThan(30);
     expect(390 - stop.x - stop.width).toBeLessThan(20);
     // Most of the screen is for the tasks.
-    expect((await box(job.summary)).height).toBeLessThan(110);
-    expect((await box(page.locator("#job-view"))).height).toBeGreaterThan(500);
-    await job.stop.tap();
-    await job.reads("CANCELED");
+    expect((await box(page.locator("#job-view"))).height).toBeGreaterThan(400);
   });
 
   test("a tap shows what is said over the whole window, and Back the chart", async ({ page }) => {

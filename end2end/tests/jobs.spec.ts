@@ -186,11 +186,11 @@ for (const width of [1280, 390]) {
       const { y, height } = (await page.locator(selector).boundingBox())!;
       return [y, y + height];
     };
-    const [, folder] = await edges("#user-input-part .folder-field");
+    const [, folder] = await edges("#working-dir");
     const [top, bottom] = await edges("#user-input-textarea");
     const [buttons] = await edges("#start-job-button");
-    // The name of the field stands between the first two.
-    expect(top - folder).toBeLessThan(60);
+    // Between the first two stand a hint and the name of the field.
+    expect(top - folder).toBeLessThan(80);
     expect(buttons - bottom).toBeLessThan(40);
   });
 }
