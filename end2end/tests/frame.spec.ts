@@ -1,4 +1,4 @@
-import { expect, hydrated, test } from "../fixtures/portal.js";
+import { Portal, expect, hydrated, test } from "../fixtures/portal.js";
 import { SessionPage } from "../fixtures/session.js";
 
 test("the test page shows the server's greeting", async ({ page, open }) => {
@@ -36,6 +36,29 @@ test("the links of the side bar lead to the pages without loading them anew", as
   await expect(page.locator("#matrix-part")).toBeVisible();
   await expect(links.locator("[aria-current=page]")).toHaveText("New job");
   await expect(page.locator("body")).toHaveAttribute("data-same", "yes");
+});
+
+test("however much is alive, the side bar scrolls and the page stays", async ({ page, watch }) => {
+  const portal = await Portal.start();
+  watch.own(portal.url);
+  for (let count = 0; count < 40; count++) {
+    await page.request.post(`${portal.url}/api/copilot/session/start/simulated-quick`, { data: "/" });
+  }
+  for (const [width, height] of [[1440, 900], [390, 844]] as const) {
+    await page.setViewportSize({ width, height });
+    await page.goto(`${portal.url}/`);
+    await hydrated(page);
+    const list = page.locator("#alive-list");
+    await expect(list.locator(".sidebar-row")).toHaveCount(40);
+    const beyond = await page.evaluate(() => document.documentElement.scrollHeight - innerHeight);
+    expect(beyond, `${width}`).toBeLessThanOrEqual(0);
+    if (width < 768) await page.locator(".sidebar-toggle").click();
+    await list.locator(".sidebar-row").last().scrollIntoViewIfNeeded();
+    await expect(list.locator(".sidebar-row").last()).toBeInViewport();
+    await expect(page.locator(".sidebar-foot")).toBeInViewport({ ratio: 1 });
+  }
+  await page.goto("about:blank");
+  await portal.stop();
 });
 
 test("the first Tab offers to skip the links", async ({ page, open }) => {

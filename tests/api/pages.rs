@@ -55,12 +55,21 @@ async fn the_test_page_has_no_frame() {
 }
 
 #[tokio::test]
-async fn pages_that_need_an_argument_lead_to_the_start_without_it() {
+async fn the_page_of_jobs_takes_the_default_folder_unless_one_is_named() {
     let app = TestApp::new();
-    for path in ["/jobs", "/jobs.html", "/jobs?wb="] {
+    let default =
+        app.get("/api/config").await.json()["repoRoot"].as_str().expect("a folder").to_owned();
+    for (path, folder) in [
+        ("/jobs", &*default),
+        ("/jobs.html", &default),
+        ("/jobs?wb=", &default),
+        ("/jobs?wb=/x", "/x"),
+    ] {
         let reply = app.get(path).await;
-        let location = (reply.status.as_u16(), reply.header("location"));
-        assert_eq!(location, (302, "/index.html"), "{path}");
+        assert_eq!(reply.status, 200, "{path}");
+        let field = reply.text.split('<').find(|tag| tag.contains("id=\"working-dir\""));
+        let field = field.expect("a field for the folder");
+        assert!(field.contains(&format!("value=\"{folder}\"")), "{path}: {field}");
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) fn generate(wasm: &Path, name: &str, kind: Kind) -> anyhow::Result<Bi
         .omit_default_module_path(true)
         .remove_name_section(true)
         .remove_producers_section(true)
+        // The bundles of a small product use the memory and the table of functions.
+        .keep_lld_exports(kind == Kind::Small)
         .generate_output()
         .with_context(|| format!("cannot generate bindings for {}", wasm.display()))?;
 

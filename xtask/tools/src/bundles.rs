@@ -55,7 +55,9 @@ impl Bundles {
                 *stem = rename(stem);
             }
         }
-        (script.replace(LOADER, &format!("./{loader}")), loader)
+        // The module keeps its name for the script; only where that comes from changes.
+        let from = |path: &str| format!("from \"{path}\"");
+        (script.replace(&from(LOADER), &from(&format!("./{loader}"))), loader)
     }
 }
 
@@ -71,8 +73,13 @@ mod tests {
             files: ["one", "one_b"].map(|stem| (stem.to_owned(), vec![])).into(),
             needs: [("start".to_owned(), vec!["one".to_owned()])].into(),
         };
-        let (script, loader) = bundles.rename("import './__wasm_split.js'", "app", "12");
-        assert_eq!(script, "import './app-bundles.12.js'");
+        let (script, loader) = bundles.rename(
+            r#"import * as i from "./__wasm_split.js"; ({ "./__wasm_split.js": i })"#,
+            "app",
+            "12",
+        );
+        let renamed = r#"import * as i from "./app-bundles.12.js"; ({ "./__wasm_split.js": i })"#;
+        assert_eq!(script, renamed);
         assert_eq!(loader, "app-bundles.12.js");
         let renamed =
             r#"import { a } from "./app.12.js"; fetch("./one.12.wasm"); fetch("./one_b.12.wasm")"#;

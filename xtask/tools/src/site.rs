@@ -286,7 +286,7 @@ mod tests {
             files: [file("one"), file("two")].into(),
             needs: [("start".to_owned(), vec!["one".to_owned(), "two".to_owned()])].into(),
         };
-        let js = "import './__wasm_split.js';".to_owned();
+        let js = r#"import * as a from "./__wasm_split.js";"#.to_owned();
         let bindings =
             Bindings { js, wasm: vec![0], snippets: BTreeMap::new(), bundles: Some(bundles) };
         let mut files = Files::new();
@@ -295,7 +295,7 @@ mod tests {
         let name = |url: &Value| url.as_str().expect("a URL")["/pkg/".len()..].to_owned();
         let (js, loader) = (name(&manifest["js"]), name(&manifest["loader"]));
         let text = |name: &str| String::from_utf8(files[&format!("pkg/{name}")].clone());
-        assert_eq!(text(&js).expect("text"), format!("import './{loader}';"));
+        assert_eq!(text(&js).expect("text"), format!("import * as a from \"./{loader}\";"));
         let loader = text(&loader).expect("text");
         assert!(loader.contains(&format!("import \"./{js}\"")), "{loader}");
         for url in manifest["bundles"]["start"].as_array().expect("a list") {

@@ -269,7 +269,7 @@ mod tests {
         let expected = [
             r#"{"callback":"onPermissionResolved","requestId":"permission-00000000-0000-4000-8000-000000000001","decision":"withdrawn"}"#,
             r#"{"callback":"onToolExecution","toolCallId":"t","delta":"output"}"#,
-            r#"{"callback":"onEndToolExecution","toolCallId":"t","error":{"message":"interrupted: the server stopped"}}"#,
+            r#"{"callback":"onEndToolExecution","toolCallId":"t","error":{"message":"interrupted: the server stopped","code":"cut-off"}}"#,
             r#"{"callback":"onEndMessage","messageId":"m","completeContent":"half a mess"}"#,
             r#"{"sessionError":"interrupted: the server stopped"}"#,
             r#"{"callback":"onAgentEnd","turnId":"1"}"#,
