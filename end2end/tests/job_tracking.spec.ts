@@ -1,4 +1,4 @@
-import { type Locator } from "@playwright/test";
+import { type Locator, type Request } from "@playwright/test";
 import { Portal, test as base, expect } from "../fixtures/portal.js";
 import { TrackingPage, startJob } from "../fixtures/tracking.js";
 
@@ -259,12 +259,15 @@ test("nodes and tabs can be chosen without a mouse", async ({ page }) => {
 test("thirty tasks stream at once, all are shown, and Stop works", async ({ page }) => {
   // Half a minute on a quiet machine.
   test.setTimeout(240_000);
-  const open = new Set<unknown>();
-  let most = 0;
+  // Of the six connections of a browser, one waits; others come and go.
+  const open = new Set<Request>();
+  let [most, mostLive] = [0, 0];
   page.on("request", (request) => {
     if (!request.url().includes("/api/")) return;
     open.add(request);
     most = Math.max(most, open.size);
+    const live = [...open].filter((one) => one.url().includes("/live/"));
+    mostLive = Math.max(mostLive, live.length);
   });
   for (const event of ["requestfinished", "requestfailed"] as const) {
     page.on(event as "requestfinished", (request) => open.delete(request));
@@ -283,7 +286,9 @@ test("thirty tasks stream at once, all are shown, and Stop works", async ({ page
   await job.stop.click();
   await job.reads("CANCELED");
   await expect(job.progress).toHaveText("30 canceled");
-  expect(most).toBeLessThanOrEqual(3);
+  // The next one may begin before it is told that the last one was cut short.
+  expect(mostLive).toBeLessThanOrEqual(2);
+  expect(most).toBeLessThan(6);
 });
 
 test("a run or a job that is not there is said to be so", async ({ page }) => {

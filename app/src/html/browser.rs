@@ -45,8 +45,9 @@ pub(crate) struct PlacedElement {
     is_shared: bool,
 }
 
-/// A listener whose handler can be replaced.
+/// A listener whose handler can be replaced. Dropped, it no longer listens.
 struct Listener {
+    node: web_sys::Element,
     name: std::borrow::Cow<'static, str>,
     handler: Rc<RefCell<Option<Handler>>>,
     closure: Closure<dyn FnMut(web_sys::Event)>,
@@ -391,18 +392,14 @@ impl PlacedElement {
                         placed.listeners.push(listener);
                     }
                     other => {
-                        if let Some(other) = other {
-                            other.remove(&placed.node);
-                        }
+                        drop(other);
                         placed.listeners.push(Listener::add(&placed.node, name, handler.take()));
                     }
                 },
                 part => placed.add(part, false),
             }
         }
-        for listener in listeners {
-            listener.remove(&placed.node);
-        }
+        drop(listeners);
         for name in attributes {
             if !placed.attributes.contains(&name) {
                 set_attribute(&placed.node, name, None);
@@ -432,13 +429,16 @@ impl Listener {
         });
         // Fails for no valid name.
         let _ = node.add_event_listener_with_callback(&name, closure.as_ref().unchecked_ref());
-        Self { name, handler, closure }
+        Self { node: node.clone(), name, handler, closure }
     }
+}
 
-    fn remove(self, node: &web_sys::Element) {
+// Some events reach elements that are gone by then, such as that a view was scrolled.
+impl Drop for Listener {
+    fn drop(&mut self) {
         let callback = self.closure.as_ref().unchecked_ref();
         // Fails for no valid name.
-        let _ = node.remove_event_listener_with_callback(&self.name, callback);
+        let _ = self.node.remove_event_listener_with_callback(&self.name, callback);
     }
 }
 
