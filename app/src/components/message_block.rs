@@ -326,7 +326,10 @@ fn redraw(view: View, body: &HtmlElement, drawn: &mut Drawn) {
                 *drawn = Drawn::Raw(RawBody::begin(&cleared(body, "message-block-body raw")));
             }
             if let Drawn::Raw(raw) = drawn {
-                keep_end(body, || view.with(|block| raw.update(&view.text(block))));
+                let mut update = || view.with(|block| raw.update(&view.text(block)));
+                // Only what is received scrolls by itself. To measure it takes a layout of the page,
+                // which is too much for each block of a long conversation.
+                if completed { update() } else { keep_end(body, update) }
             }
         }
     }
