@@ -5,12 +5,15 @@ import { test } from "../fixtures/folder.js";
 import { expect } from "../fixtures/portal.js";
 import { SessionPage } from "../fixtures/session.js";
 
+/** A title that begins so, whatever other tests have left in the inbox, which is counted before it. */
+const titled = (start: string) => new RegExp(`^(\\(\\d+\\) )?${start}`);
+
 test("the header is one line that says what the session is", async ({ page, folder }) => {
   execFileSync("git", ["init", "--quiet", "--initial-branch=trunk", folder]);
   const session = await SessionPage.startIn(page, folder);
   const header = page.locator("#session-header .page-header");
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("Session");
-  await expect(page).toHaveTitle("Session · Copilot Portal");
+  await expect(page).toHaveTitle(titled("Session · Copilot Portal"));
   await expect(session.state).toHaveText("Idle");
   await expect(page.locator(".session-folder")).toHaveAttribute("title", folder);
   await expect(page.locator(".session-folder")).toHaveText(new RegExp(`${path.basename(folder)}$`));
@@ -19,7 +22,7 @@ test("the header is one line that says what the session is", async ({ page, fold
 
   await session.runTurn("Count 8000 input and 500 output tokens, then say hello");
   await expect(page.getByRole("heading", { level: 1 })).toContainText("Count 8000 input");
-  await expect(page).toHaveTitle(/^Count 8000 input/);
+  await expect(page).toHaveTitle(titled("Count 8000 input"));
   await expect(header.locator(".usage")).toHaveText("8.5k tokens");
   for (const width of [1440, 1280, 1024, 390]) {
     await page.setViewportSize({ width, height: 844 });
@@ -65,7 +68,7 @@ test.describe("the title", () => {
     await page.keyboard.press("Enter");
     await expect(session.title).toHaveText("A better title");
     await expect(session.title).toBeFocused();
-    await expect(page).toHaveTitle("A better title · Copilot Portal");
+    await expect(page).toHaveTitle(titled("A better title · Copilot Portal"));
     await expect(page.locator(".sidebar-row[aria-current=page] .row-title")).toHaveText("A better title");
     await expect(other.locator("#title-button")).toHaveText("A better title");
     await page.reload();
