@@ -153,9 +153,9 @@ pub(crate) trait Writable: Readable {
 
     /// Changes the value; `None` if it was disposed.
     fn try_update<R>(&self, change: impl FnOnce(&mut Self::Value) -> R) -> Option<R> {
-        let result = self.try_update_untracked(change);
+        let result = self.try_update_untracked(change)?;
         self.notify();
-        result
+        Some(result)
     }
 
     /// Changes the value, and tells nobody; `None` if it was disposed.
